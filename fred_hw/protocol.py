@@ -20,9 +20,9 @@ __all__ = [
     "FULL_GENERATION_BITS",
     "GENERATIONS",
     "GENERATION_BITS",
+    "HANDSHAKE_FIELDS",
     "HEADER_BITS",
     "HEADER_FIELDS",
-    "HELLO_FIELDS",
     "KINDS",
     "PASSES",
     "PROTOCOL_VERSION",
@@ -87,7 +87,7 @@ class Kind(IntEnum):
     CREDIT = 3
     SYNC = 4
     ASK = 5
-    HELLO = 6
+    HANDSHAKE = 6
 
 
 TURNED = len(Kind)
@@ -115,21 +115,21 @@ HEADER_FIELDS = {
     "sequence": Place(20, 8),
     "index": Place(28, 4),
     "last": Place(32, 4),
-    "ticket": Place(36, 9),
+    "link_sequence": Place(36, 9),
     "credit_circuit": Place(45, 2),
     "credit_limit": Place(47, 9),
-    "incarnation": Place(6, 8),
+    "session_id": Place(6, 8),
     "heard": Place(14, 8),
     "knows": Place(22, 1),
     "up": Place(23, 1),
     "digest": Place(24, 20),
 }
 """Fields of the header, the same for all switches: see docs/reference/protocol.md. A unicast has
-``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a hello
-has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
+``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a
+handshake has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
 
-HELLO_FIELDS = ("incarnation", "heard", "knows", "up", "digest")
-"""Fields of a hello alone."""
+HANDSHAKE_FIELDS = ("session_id", "heard", "knows", "up", "digest")
+"""Fields of a handshake alone."""
 
 
 class Ways(Protocol):
@@ -148,14 +148,14 @@ class Ways(Protocol):
 
 
 _OF_PHASES, _OF_UNICASTS = ("phase", "generation"), ("destination", "source")
-_OF_OTHERS = ("unicast", "sequence", "index", "last", "ticket")
+_OF_OTHERS = ("unicast", "sequence", "index", "last", "link_sequence")
 
 
 def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
     """Return the fields that a flit has not, whose places others take."""
-    if kind == Kind.HELLO:
+    if kind == Kind.HANDSHAKE:
         return (*_OF_PHASES, *_OF_UNICASTS, *_OF_OTHERS)
-    return (*(_OF_PHASES if unicast else _OF_UNICASTS), *HELLO_FIELDS)
+    return (*(_OF_PHASES if unicast else _OF_UNICASTS), *HANDSHAKE_FIELDS)
 
 
 PROTOCOL_VERSION = 2
@@ -172,7 +172,7 @@ _MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
 # Numbers must tell as many behind the one that is due as ahead of it.
 _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
-_MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["ticket"].bits - 1) - 1
+_MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["link_sequence"].bits - 1) - 1
 
 _LEAST_AUTO = 16
 """What ``ack_interval: auto`` is at least: it keeps the full rate of 21 ports by default sizes."""
@@ -203,7 +203,7 @@ def _served_cycles(ports: int) -> int:
 
 
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
-    """Refuse a buffer that tickets cannot count, or that a sender at full rate finds full."""
+    """Refuse a buffer that link sequence numbers cannot count, or that is full at full rate."""
     given = info.data
     if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
         size = given["packet_flits"]
@@ -263,14 +263,14 @@ class ProtocolSpec(FileModel, validate_default=True):
     timeout_cycles : int
         Time without progress after which a source retransmits, and a sender requests missing
         credits [cycles], 16 to 65535.
-    idle_cycles : int
+    nack_timeout_cycles : int
         Time without a data flit of a flow after which a destination may request packets again
         [cycles], 1 to 65535. After a quarter of it without a data flit of any flow, a destination
         acknowledges the packets that it has.
-    patience_cycles : int
+    packet_timeout_cycles : int
         Time after which a packet whose flits stop arriving is ended, and interval between two nacks
         to a source [cycles], 4 to 65535.
-    stuck_cycles : int
+    head_of_line_timeout_cycles : int
         Time after which a packet at the head of its queue is dropped, to be sent again, if other
         ports of its flow have no packet [cycles], 256 to 16777215: 1048575 are 0.9 ms.
 
@@ -293,9 +293,9 @@ class ProtocolSpec(FileModel, validate_default=True):
         WithJsonSchema({"type": "integer", "enum": _WINDOWS}),
     ] = 64
     timeout_cycles: Annotated[int, int_range(16, 65535)] = 1024
-    idle_cycles: Annotated[int, int_range(1, 65535)] = 64
-    patience_cycles: Annotated[int, int_range(4, 65535)] = 128
-    stuck_cycles: Annotated[int, int_range(256, (1 << 24) - 1)] = (1 << 20) - 1
+    nack_timeout_cycles: Annotated[int, int_range(1, 65535)] = 64
+    packet_timeout_cycles: Annotated[int, int_range(4, 65535)] = 128
+    head_of_line_timeout_cycles: Annotated[int, int_range(256, (1 << 24) - 1)] = (1 << 20) - 1
 
     @property
     def buffer_flits(self) -> int:
@@ -364,7 +364,7 @@ class ProtocolSpec(FileModel, validate_default=True):
     @property
     def quiet_cycles(self) -> int:
         """Cycles without a data flit after which a destination acknowledges what it has."""
-        return max(1, self.idle_cycles // 4)
+        return max(1, self.nack_timeout_cycles // 4)
 
     @property
     def ack_cycles(self) -> int:
@@ -402,9 +402,9 @@ class ProtocolSpec(FileModel, validate_default=True):
             "ack_interval": "a",
             "window_packets": "w",
             "timeout_cycles": "t",
-            "idle_cycles": "i",
-            "patience_cycles": "p",
-            "stuck_cycles": "s",
+            "nack_timeout_cycles": "i",
+            "packet_timeout_cycles": "p",
+            "head_of_line_timeout_cycles": "s",
         }
         default = ProtocolSpec().for_ports(0)
         parts = ["link"]

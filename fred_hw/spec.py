@@ -69,7 +69,7 @@ class SwitchSpec(FileModel):
     ----------
     ports : int
         Ports P, 2 to 64; each is an input and an output.
-    middle : int
+    middle_switches : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; 3 as published.
     format : str
         Number format of a lane, one of ``FORMATS``; docs/reference/names.md lists them.
@@ -107,7 +107,7 @@ class SwitchSpec(FileModel):
     file_kind = SWITCH
 
     ports: Annotated[int, int_range(2, 64)]
-    middle: Annotated[int, int_range(2, 8)] = 3
+    middle_switches: Annotated[int, int_range(2, 8)] = 3
     format: FormatName = "fp16"
     operation: OperationName = "sum"
     overflow: OverflowName = "saturate"
@@ -206,7 +206,7 @@ class SwitchSpec(FileModel):
     @property
     def name(self) -> str:
         """Stable short name, ``fred_m3_p8_fp16x4``; name of the generated top module too."""
-        return f"fred_m{self.middle}_p{self.ports}_{self.suffix()}"
+        return f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
 
 
 def check_spec(unit: str, spec: object) -> SwitchSpec:

@@ -27,7 +27,7 @@ class AnyDesign:
     modules : Mapping of str to int
         How often each distinct module stands in the hierarchy.
     units : dict of str to str
-        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
+        From which class each module was generated, ``fred_hw.<space>.<module>.<class>``.
     latency_cycles : int
         Cycles between two events that its level names.
     """

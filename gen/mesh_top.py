@@ -30,7 +30,7 @@ def mesh_ports(mesh: MeshSpec) -> list[Port]:
         ports += link_ports(f"{{}}{address}_axis_", axis_widths(mesh.link.data_width))
     return [
         *ports,
-        ("incarnation", "input", HEADER_FIELDS["incarnation"].bits),
+        ("session_id", "input", HEADER_FIELDS["session_id"].bits),
         ("up", "output", len(mesh.places)),
         ("inner_up", "output", 1),
         ("errors", "output", len(ERRORS)),
@@ -131,7 +131,7 @@ def _instance(mesh: MeshSpec, x: int, y: int, module: str, behind: bool) -> Iter
     pins = {
         "clk": "clk",
         "rst": "rst",
-        "incarnation": "incarnation",
+        "session_id": "session_id",
         "position": f"{sum(bits)}'d{x | y << bits[0]}",
         **{one: f"{_name(x, y)}_{one}" for one in ("up", "errors", "dropped")},
     }

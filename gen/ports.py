@@ -12,7 +12,7 @@ __all__ = ["SHARED", "Port", "bit_range", "head_of_top", "link_ports", "module_p
 Port = tuple[str, str, int]
 """Name, "input" or "output", and width in bits."""
 
-SHARED = ("clk", "rst", "incarnation")
+SHARED = ("clk", "rst", "session_id")
 """Ports that all units of a top have in common."""
 
 

@@ -116,8 +116,8 @@ def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
     switch with its name; the link of a controller without an endpoint is ``io<address>_s_axis_*``,
     what the controller sends, and ``io<address>_m_axis_*``.
     """
-    incarnation = next(one for one in modules["npu"].ports if one[0] == "incarnation")
-    ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), incarnation]
+    session_id = next(one for one in modules["npu"].ports if one[0] == "session_id")
+    ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), session_id]
     for one in _instances(plane, modules):
         ports += [port for _, port in _outside(one)]
     widths = _widths(modules)

@@ -29,7 +29,7 @@ WIDTH, HEIGHT = 8, 8
 LANES = 2  # flits of 32 bits, which the harness has
 
 SIZES = {5: 13, 10: 6, 8: 9}
-"""Flits of a packet, and packets that a circuit of a port has room for: 65, 60 and 72 flits.
+"""Flits of a packet, and packets that a circuit of a port has space for: 65, 60 and 72 flits.
 
 BookSim's packets of 5 and of 10 had 64 flits of a port. Packets of 8 are those of the default, on
 both sides of which these two are.
@@ -61,7 +61,7 @@ class SetUp:
     routing : str
         Ways through the mesh.
     flits : int
-        Of a packet; ``SIZES`` has the room of a circuit.
+        Of a packet; ``SIZES`` has the space of a circuit.
     shares : sequence of float
         Loads, ascending, as shares of ``capacity``.
     whole : bool
@@ -78,8 +78,8 @@ class SetUp:
     def mesh(self) -> MeshSpec:
         """The mesh; its links have no delay."""
         usual = MeshSpec(width=WIDTH, height=HEIGHT, lanes=LANES, routing=self.routing)
-        room = {"packet_flits": self.flits, "buffer_packets": SIZES[self.flits]}
-        return usual.with_changes(protocol=usual.protocol.with_changes(**room))
+        space = {"packet_flits": self.flits, "buffer_packets": SIZES[self.flits]}
+        return usual.with_changes(protocol=usual.protocol.with_changes(**space))
 
     def load(self, offered: float, seed: int) -> MeshLoad:
         """Return what ends send, on one circuit [flits per sending end and cycle]."""

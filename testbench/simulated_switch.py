@@ -137,7 +137,7 @@ class SimulatedSwitch:
     @cached_property
     def npus(self) -> list[Endpoint]:
         """What is at the other ends of the links."""
-        return [Endpoint(self.spec, incarnation=0) for _ in range(self.spec.ports)]
+        return [Endpoint(self.spec, session_id=0) for _ in range(self.spec.ports)]
 
     async def greet(self) -> None:
         """Take every output, and let the NPUs act until links are up."""

@@ -32,8 +32,8 @@ SPEC = SwitchSpec(
         buffer_packets=8,
         ack_interval=4,
         window_packets=16,
-        idle_cycles=8,
-        patience_cycles=32,
+        nack_timeout_cycles=8,
+        packet_timeout_cycles=32,
     ),
 )
 CODEC = FlitCodec(SPEC)

@@ -23,7 +23,7 @@ __all__ = ["WAVES"]
 
 def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration:
     """Return the configuration of flows that do not conflict."""
-    configuration = route(flows, spec.ports, spec.middle).configuration
+    configuration = route(flows, spec.ports, spec.middle_switches).configuration
     assert configuration is not None
     return configuration
 

@@ -63,10 +63,10 @@ class IdleSource(AxiStreamSource):
 
 
 class Npu:
-    """An NPU at a port; the model of an endpoint does hellos, credits and acks for it."""
+    """An NPU at a port; the model of an endpoint does handshakes, credits and acks for it."""
 
     def __init__(self, dut: Any, port: int) -> None:
-        self.endpoint = Endpoint(SPEC, address=port, incarnation=1)
+        self.endpoint = Endpoint(SPEC, address=port, session_id=1)
         self.kinds: set[str] = set()
         self._tlast = dut[f"s{port}_axis_tlast"]
         self._tlast.value = 0
@@ -132,7 +132,7 @@ def software(dut: Any) -> AsyncAccess:
 async def all_reduce_of_bytes(dut: Any) -> None:
     """Every NPU sends numbers, and gets the sums of all."""
     logging.getLogger("cocotb").setLevel(logging.WARNING)
-    dut.rst.value, dut.incarnation.value = 1, 1
+    dut.rst.value, dut.session_id.value = 1, 1
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     await ClockCycles(dut.clk, 2)
     npus = [Npu(dut, port) for port in range(SPEC.ports)]
@@ -143,7 +143,7 @@ async def all_reduce_of_bytes(dut: Any) -> None:
 
     everyone = range(SPEC.ports)
     flows = [Flow(everyone, everyone)]
-    routed = route(flows, SPEC.ports, SPEC.middle).configuration
+    routed = route(flows, SPEC.ports, SPEC.middle_switches).configuration
     assert routed is not None
     await access.write_phase(0, entry_word(SPEC, routed, flows, circuit=0, generation=0))
 
@@ -156,4 +156,4 @@ async def all_reduce_of_bytes(dut: Any) -> None:
         await ClockCycles(dut.clk, 10)
     for npu in npus:
         assert npu.received(0) == wanted.tobytes()
-        assert {"data", "ack", "hello"} <= npu.kinds
+        assert {"data", "ack", "handshake"} <= npu.kinds

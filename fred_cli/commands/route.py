@@ -147,10 +147,10 @@ def _route(
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
     # A strategy of one worker has no phases, so nothing that could clash.
-    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
+    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
     with checked("--max-conflicts"), progress("routing"):
         results = {
-            name: route_flows(flows, spec.ports, spec.middle, max_conflicts=max_conflicts)
+            name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=max_conflicts)
             for name, flows in track(list(sets.items()), "phases")
         }
     if picture is not None:

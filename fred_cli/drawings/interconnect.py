@@ -89,7 +89,10 @@ def draw_interconnect(configuration: Configuration, flows: Sequence[Flow]) -> st
     flows : Sequence of Flow
         The flows; their order gives the colours.
     """
-    rows, stages = _rows(configuration.ports, configuration.middle), _stages(configuration.ports)
+    rows, stages = (
+        _rows(configuration.ports, configuration.middle_switches),
+        _stages(configuration.ports),
+    )
     width, height = 60 + stages * _STAGE, rows * _ROW + 20
     entering: list[FlowIndex] = [None] * configuration.ports
     for index, flow in enumerate(flows):
@@ -133,7 +136,7 @@ def _draw(
     if configuration.crossing is not None:
         return _draw_crossing(canvas, configuration.crossing, area, entering)
     half, ports = (configuration.ports + 1) // 2, configuration.ports
-    step = (bottom - top) / configuration.middle
+    step = (bottom - top) / configuration.middle_switches
     inner_flows: list[list[FlowIndex]] = [[None] * half for _ in configuration.subswitches]
     destinations = [code for pair in configuration.inputs for code in pair]
     sources = [code for pair in configuration.outputs for code in pair]

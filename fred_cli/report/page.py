@@ -145,9 +145,11 @@ def _made_all(sections: dict[str, _Section]) -> dict[str, Any]:
 def _switch(spec: SwitchSpec, source: str, given: dict[str, Any] | None) -> dict[str, Any]:
     """Return what the page shows of the switch and its co-simulation, which runs unless given."""
     strategy, flows = _shown_flows(spec)
-    routing = route(flows, spec.ports, spec.middle)
+    routing = route(flows, spec.ports, spec.middle_switches)
     if routing.configuration is None:
-        raise InputError(source, "middle", f"must route {strategy}, which {spec.middle} do not")
+        raise InputError(
+            source, "middle_switches", f"must route {strategy}, which {spec.middle_switches} do not"
+        )
     simulation = given or simulation_results(spec, None)
     simulators = dict.fromkeys([*_SIMULATORS, *(run["simulator"] for run in simulation["runs"])])
     return {

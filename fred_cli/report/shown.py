@@ -46,7 +46,7 @@ class AllReduce:
 def all_reduce(spec: SwitchSpec, simulators: list[str]) -> AllReduce | None:
     """Co-simulate an all-reduce with the first simulator that is there; None if none is."""
     flow = Flow(range(spec.ports), range(spec.ports))
-    routing = route([flow], spec.ports, spec.middle)
+    routing = route([flow], spec.ports, spec.middle_switches)
     shown = _shown(spec, simulators)
     if shown is None or routing.configuration is None:
         return None

@@ -153,7 +153,7 @@ class AceChannel(Unit):
         m.d.comb += [
             rest.work.eq(work),
             rest.begins.eq(begin & (work.parts > 1)),
-            rest.room.eq(ahead != 0),
+            rest.space.eq(ahead != 0),
         ]
         with m.If(rest.active):
             m.d.sync += ahead.eq(ahead + first.taken - rest.taken)
@@ -211,7 +211,7 @@ class AceChannel(Unit):
 
         A flit that no message under way takes may wait for a send of this end. If such flits
         filled the receive queue, packets behind them on the link, which that send may need, would
-        wait too. The queue has room for ``buffer_flits`` of them and one packet more, which
+        wait too. The queue has space for ``buffer_flits`` of them and one packet more, which
         ``FlowReceiver`` keeps until the link has been held for long. ``taken`` is the size of a
         message, in the cycle in which it gets under way; the message is then stored as it comes.
         """
@@ -261,7 +261,7 @@ class AceChannel(Unit):
         m.d.comb += [
             busy.eq(Cat(one.busy for one in machines)),
             gives.eq((waiting != 0) & ~(turn & busy).any()),
-            loader.room.eq(used != slots),
+            loader.space.eq(used != slots),
         ]
         for k, one in enumerate(machines):
             m.d.comb += [one.work.eq(work), one.begins.eq(gives & turn[k]), one.i.eq(slot)]

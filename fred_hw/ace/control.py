@@ -36,7 +36,7 @@ class AceControl(Unit):
     irq : Out(1)
         High while a bit of ERROR or DONE is set that is enabled.
     valid, ready, work : Out(3), In(3), Out(work_layout(spec))
-        A prepared descriptor for a circuit's queue, and queues with room.
+        A prepared descriptor for a circuit's queue, and queues with space.
     busy, done, idle : In(3)
         Circuits that carry out a descriptor; that end one; all of whose packets are acknowledged.
     up : In(1)
@@ -181,7 +181,7 @@ class AceControl(Unit):
             prepare.discards.eq(schedule.refused),
             self.valid.eq(schedule.valid),
             self.work.eq(schedule.o),
-            schedule.room.eq(self.ready),
+            schedule.space.eq(self.ready),
             schedule.busy.eq(self.busy),
             schedule.done.eq(self.done),
             schedule.step_cycles.eq(registers.step_cycles_value),

@@ -127,11 +127,11 @@ class AceIntake(Unit):
         wanting, chosen, recent, take = (
             Signal(DATA_COUNT, name=name) for name in ("wanting", "chosen", "recent", "take")
         )
-        reserved, room = Signal(range(WRITES + 1)), Signal(init=1)
+        reserved, space = Signal(range(WRITES + 1)), Signal(init=1)
         m.d.comb += [
             wanting.eq(
                 Cat(
-                    word.valid & one.valid & (room | ~word.payload.store)
+                    word.valid & one.valid & (space | ~word.payload.store)
                     for word, one in zip(self.words, self.receive, strict=True)
                 )
             ),
@@ -149,7 +149,7 @@ class AceIntake(Unit):
             m.d.sync += reserved.eq(reserved + 1)
         with m.Elif(gone & ~stores.any()):
             m.d.sync += reserved.eq(reserved - 1)
-        m.d.sync += room.eq((reserved < WRITES - 1) | ((reserved == WRITES - 1) & ~stores.any()))
+        m.d.sync += space.eq((reserved < WRITES - 1) | ((reserved == WRITES - 1) & ~stores.any()))
         return take, chosen
 
     def _deliver(

@@ -56,7 +56,7 @@ class AceLoader(Unit):
         Constant from ``begins`` on while ``active``.
     begins : In(1)
         Begin.
-    room : In(1)
+    space : In(1)
         A slot is free; of ``rest`` that the other loader has begun with a chunk more.
     taken : Out(1)
         High for a cycle when one is taken, of ``rest`` when it begins with a chunk.
@@ -67,7 +67,7 @@ class AceLoader(Unit):
 
     Timing
     ------
-    Latency : 6 cycles from ``begins``, with room, to ``o.valid``; 7 of ``rest``.
+    Latency : 6 cycles from ``begins``, with space, to ``o.valid``; 7 of ``rest``.
     Throughput : a read per cycle, if parts have 4 flits or more; a part per 4 cycles, of ``rest``
         5 for the second part of the first of chunks that go together.
     Paths : none.
@@ -76,7 +76,7 @@ class AceLoader(Unit):
 
     work: data.View
     begins: Signal
-    room: Signal
+    space: Signal
     taken: Signal
     o: stream.Interface
     active: Signal
@@ -88,7 +88,7 @@ class AceLoader(Unit):
         members = {
             "work": In(work_layout(spec)),
             "begins": In(1),
-            "room": In(1),
+            "space": In(1),
             "taken": Out(1),
             "o": Out(stream.Signature(request_layout(spec))),
             "active": Out(1),
@@ -113,7 +113,7 @@ class AceLoader(Unit):
             turns.steps.eq({"all": work.parts, "first": 1, "rest": work.parts - 1}[self.parts]),
             turns.last_fsm.eq(work.last_fsm),
             turns.begins.eq(self.begins),
-            takes.eq(turns.turn.any() & ~known & (~turns.first | self.room)),
+            takes.eq(turns.turn.any() & ~known & (~turns.first | self.space)),
             turns.advance.eq(takes),
             self.taken.eq(takes & turns.first),
             self.active.eq(turns.active | known | self.o.valid),

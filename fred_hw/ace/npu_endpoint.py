@@ -59,7 +59,7 @@ class NpuEndpoint(Unit):
         The flits, and their addresses [bytes].
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/reference/endpoint.md.
-    incarnation : In(8)
+    session_id : In(8)
         See ``LinkSession``.
     irq : Out(1)
         High while an error is set, or a descriptor done, that is enabled to interrupt.
@@ -90,7 +90,7 @@ class NpuEndpoint(Unit):
     m_axis_write_tready: Signal
     m_axis_write_tdata: Signal
     m_axis_write_tuser: Signal
-    incarnation: Signal
+    session_id: Signal
     irq: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -115,7 +115,7 @@ class NpuEndpoint(Unit):
         }
         members |= axi_lite_members(endpoint_map(spec).address_bits)
         super().__init__(
-            members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
+            members | {"irq": Out(1), "session_id": In(HEADER_FIELDS["session_id"].bits)}
         )
 
     def build(self, m: Module) -> None:
@@ -131,7 +131,7 @@ class NpuEndpoint(Unit):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])
         m.d.comb += [
-            link.incarnation.eq(self.incarnation),
+            link.session_id.eq(self.session_id),
             link.address.eq(engine.address),
             link.send_flow.eq(engine.send_flow),
             link.receive_flow.eq(engine.receive_flow),

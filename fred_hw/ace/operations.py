@@ -94,7 +94,7 @@ class Ring:
     members, rank : int
         How many there are, 2 to 64, and which one this is.
     message_bytes : int
-        Bytes of a message; as many as there are members have room in a slot.
+        Bytes of a message; as many as there are members have space in a slot.
     fsms : int
         State machines to use, alike in the whole ring.
     """

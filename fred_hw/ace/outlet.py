@@ -59,15 +59,15 @@ class AceOutlet(Unit):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        wanting, chosen, recent, take, came, room = (
+        wanting, chosen, recent, take, came, space = (
             Signal(DATA_COUNT, name=name)
-            for name in ("wanting", "chosen", "recent", "take", "came", "room")
+            for name in ("wanting", "chosen", "recent", "take", "came", "space")
         )
         last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
         there = Signal(DATA_COUNT)
         slots = self.slots
         m.d.comb += [
-            wanting.eq(Cat(word.valid for word in self.words) & room),
+            wanting.eq(Cat(word.valid for word in self.words) & space),
             chosen.eq(round_robin(m, "wanting", wanting, recent)),
             slots.valid.eq(chosen.any()),
             slots.circuit.eq(chosen),
@@ -88,7 +88,7 @@ class AceOutlet(Unit):
         for k, stream in enumerate(self.send):
             queue = place(m, f"queue_{k}", Fifo(shape=self.spec.data_width + 1, depth=2 * DEPTH))
             # Flits that were taken have a place, those of this cycle too.
-            m.d.sync += room[k].eq(queue.used < DEPTH)
+            m.d.sync += space[k].eq(queue.used < DEPTH)
             m.d.comb += [
                 queue.i.valid.eq(there[k]),
                 queue.i.payload.eq(Cat(flit, ended)),

@@ -88,7 +88,7 @@ class AcePrepare(Unit):
     busy, phases : Out(1), Out(phases)
         A descriptor is prepared; the phases that it names.
     valid, ready : Out(3), In(3)
-        One bit for a cycle when one is ready, and queues that have room.
+        One bit for a cycle when one is ready, and queues that have space.
     o : Out(work_layout(spec))
         What is queued.
     discards : In(1)

@@ -66,7 +66,7 @@ class AceSchedule(Unit):
         A descriptor is given to be prepared; it becomes an entry, with these conditions.
     given, i, taken : In(3), In(work_layout(spec)), Out(3)
         A prepared descriptor for a virtual channel, and those that may come.
-    valid, o, room : Out(3), Out(work_layout(spec)), In(3)
+    valid, o, space : Out(3), Out(work_layout(spec)), In(3)
         A descriptor for the queue of a virtual channel, and queues with space.
     busy, done : In(3)
         Virtual channels with a descriptor under way or waiting; that end one.
@@ -86,7 +86,7 @@ class AceSchedule(Unit):
     Latency : 3 cycles from ``start`` to the first ``valid``, and from ``done`` to ``valid`` of an
         entry that waits for it.
     Throughput : an entry per 3 cycles.
-    Paths : ``given``, ``i`` and ``is_entry`` to ``valid``, ``o`` and ``refused``; ``room`` to
+    Paths : ``given``, ``i`` and ``is_entry`` to ``valid``, ``o`` and ``refused``; ``space`` to
         ``taken``.
     Reset : forgets all entries, and stops the schedule.
     """
@@ -99,7 +99,7 @@ class AceSchedule(Unit):
     taken: Signal
     valid: Signal
     o: data.View
-    room: Signal
+    space: Signal
     busy: Signal
     done: Signal
     step_cycles: Signal
@@ -122,7 +122,7 @@ class AceSchedule(Unit):
             "taken": Out(DATA_COUNT),
             "valid": Out(DATA_COUNT),
             "o": Out(work_layout(spec)),
-            "room": In(DATA_COUNT),
+            "space": In(DATA_COUNT),
             "busy": In(DATA_COUNT),
             "done": In(DATA_COUNT),
             "step_cycles": In(CYCLE_BITS),
@@ -162,7 +162,7 @@ class AceSchedule(Unit):
                 Mux(
                     loads,
                     (self.entries != self.spec.endpoint.schedule_entries).replicate(DATA_COUNT),
-                    self.room,
+                    self.space,
                 )
             ),
             self.o.eq(Mux(self.running, head.work.as_value(), Value.cast(self.i))),

@@ -45,7 +45,7 @@ def held(
         Which bits of what passes the step leaves in its signals by itself.
     passing : Passing
         What passes. Bits that the step leaves nowhere are chosen in front of registers that have
-        no use while they pass, and those that find no room there get registers of their own.
+        no use while they pass, and those that find no space there get registers of their own.
     """
     leaves = list(_leaves(signals))
     free = {path: [None] * len(value) for path, value in leaves}

@@ -25,7 +25,7 @@ class Configuration:
     ----------
     ports : int
         Ports P, at least 2.
-    middle : int
+    middle_switches : int
         Middle subswitches m, at least 2.
     inputs : tuple of (int, int)
         Per input micro-switch the destination codes of its inputs; P // 2 of them, none if P is 2.
@@ -50,7 +50,7 @@ class Configuration:
     """
 
     ports: int
-    middle: int
+    middle_switches: int
     inputs: tuple[Pair, ...] = ()
     demux: int | None = None
     subswitches: tuple["Configuration", ...] = ()
@@ -59,21 +59,25 @@ class Configuration:
     crossing: Pair | None = None
 
     def __post_init__(self) -> None:
-        _check_size(self.ports, self.middle)
+        _check_size(self.ports, self.middle_switches)
         crosses, odd = self.ports == 2, self.ports % 2 == 1
         switches = 0 if crosses else self.ports // 2
-        self._check_pairs("inputs", self.inputs, switches, self.middle)
-        self._check_pairs("outputs", self.outputs, switches, self.middle)
+        self._check_pairs("inputs", self.inputs, switches, self.middle_switches)
+        self._check_pairs("outputs", self.outputs, switches, self.middle_switches)
         crossings = () if self.crossing is None else (self.crossing,)
         self._check_pairs("crossing", crossings, int(crosses), 3)
         for name in ("demux", "mux"):
             code = getattr(self, name)
             if odd:
-                check_int(f"Configuration {name}", code, minimum=0, maximum=self.middle)
+                check_int(f"Configuration {name}", code, minimum=0, maximum=self.middle_switches)
             elif code is not None:
                 raise ValueError(f"Configuration {name} must be None for even ports, not {code!r}")
-        wanted = [] if crosses else [(subswitch_ports(self.ports), self.middle)] * self.middle
-        given = [(part.ports, part.middle) for part in self.subswitches]
+        wanted = (
+            []
+            if crosses
+            else [(subswitch_ports(self.ports), self.middle_switches)] * self.middle_switches
+        )
+        given = [(part.ports, part.middle_switches) for part in self.subswitches]
         if given != wanted:
             raise ValueError(
                 f"Configuration subswitches must have (ports, middle) {wanted}, not {given}"
@@ -93,10 +97,10 @@ class Configuration:
                 check_int(f"Configuration {name}", code, minimum=0, maximum=highest)
 
     @staticmethod
-    def idle(ports: int, middle: int) -> "Configuration":
+    def idle(ports: int, middle_switches: int) -> "Configuration":
         """Return the configuration in which nothing is routed."""
-        _check_size(ports, middle)
-        return _idle(ports, middle)
+        _check_size(ports, middle_switches)
+        return _idle(ports, middle_switches)
 
     @property
     def is_idle(self) -> bool:
@@ -108,24 +112,24 @@ class Configuration:
         return self._word
 
     @classmethod
-    def unpack(cls, word: int, ports: int, middle: int) -> "Configuration":
+    def unpack(cls, word: int, ports: int, middle_switches: int) -> "Configuration":
         """Return the configuration that ``word`` packs.
 
         Raises
         ------
         ValueError
-            The word is out of range, or holds a code above ``middle``.
+            The word is out of range, or holds a code above ``middle_switches``.
         """
-        _check_size(ports, middle)
+        _check_size(ports, middle_switches)
         check_int("configuration word", word, minimum=0)
-        width = configuration_width(ports, middle)
+        width = configuration_width(ports, middle_switches)
         if word >> width:
             raise ValueError(f"configuration word must have {width} bits, not {word.bit_length()}")
-        return _unpack(word, ports, middle)
+        return _unpack(word, ports, middle_switches)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the configuration as JSON-ready values; idle subswitches are None."""
-        data: dict[str, Any] = {"ports": self.ports, "middle": self.middle}
+        data: dict[str, Any] = {"ports": self.ports, "middle_switches": self.middle_switches}
         if self.crossing is not None:
             return {**data, "crossing": list(self.crossing)}
         data["inputs"] = [list(pair) for pair in self.inputs]
@@ -150,11 +154,11 @@ class Configuration:
         """
         if not isinstance(data, Mapping):
             raise TypeError(f"Configuration must be a mapping, not {data!r:.60}")
-        keys = {"ports", "middle"}
+        keys = {"ports", "middle_switches"}
         if not keys <= set(data):
             raise ValueError(f"Configuration must have keys middle, ports, not {sorted(data)}")
-        ports, middle = data["ports"], data["middle"]
-        _check_size(ports, middle)
+        ports, middle_switches = data["ports"], data["middle_switches"]
+        _check_size(ports, middle_switches)
         keys |= {"crossing"} if ports == 2 else {"inputs", "subswitches", "outputs"}
         keys |= {"demux", "mux"} if ports % 2 else set()
         if set(data) != keys:
@@ -162,20 +166,22 @@ class Configuration:
                 f"Configuration must have keys {', '.join(sorted(keys))}, not {sorted(data)}"
             )
         if ports == 2:
-            return cls(ports, middle, crossing=_pair("crossing", data["crossing"]))
+            return cls(ports, middle_switches, crossing=_pair("crossing", data["crossing"]))
         inputs, outputs = (
             tuple(_pair(name, pair) for pair in _list(name, data[name]))
             for name in ("inputs", "outputs")
         )
         subswitches = tuple(
-            _idle(subswitch_ports(ports), middle) if part is None else cls.from_dict(part)
+            _idle(subswitch_ports(ports), middle_switches) if part is None else cls.from_dict(part)
             for part in _list("subswitches", data["subswitches"])
         )
-        return cls(ports, middle, inputs, data.get("demux"), subswitches, outputs, data.get("mux"))
+        return cls(
+            ports, middle_switches, inputs, data.get("demux"), subswitches, outputs, data.get("mux")
+        )
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.ports, self.middle, self.pack()))
+        return hash((self.ports, self.middle_switches, self.pack()))
 
     @cached_property
     def _word(self) -> int:
@@ -190,7 +196,7 @@ class Configuration:
         if self.crossing is not None:
             yield self.crossing[0] | self.crossing[1] << 2, 4
             return
-        width = code_width(self.middle)
+        width = code_width(self.middle_switches)
         for pairs, single in ((self.inputs, self.demux), (self.outputs, self.mux)):
             for low, high in pairs:
                 yield low | high << width, 2 * width
@@ -198,29 +204,29 @@ class Configuration:
                 yield single, width
             if pairs is self.inputs:
                 for part in self.subswitches:
-                    yield part.pack(), configuration_width(part.ports, part.middle)
+                    yield part.pack(), configuration_width(part.ports, part.middle_switches)
 
 
-def _check_size(ports: object, middle: object) -> None:
+def _check_size(ports: object, middle_switches: object) -> None:
     check_int("ports", ports, minimum=2)
-    check_int("middle", middle, minimum=2)
+    check_int("middle_switches", middle_switches, minimum=2)
 
 
 @lru_cache(maxsize=1024)
-def _idle(ports: int, middle: int) -> Configuration:
+def _idle(ports: int, middle_switches: int) -> Configuration:
     if ports == 2:
-        return Configuration(ports, middle, crossing=(0, 0))
+        return Configuration(ports, middle_switches, crossing=(0, 0))
     pairs, end = ((0, 0),) * (ports // 2), 0 if ports % 2 else None
-    subswitches = (_idle(subswitch_ports(ports), middle),) * middle
-    return Configuration(ports, middle, pairs, end, subswitches, pairs, end)
+    subswitches = (_idle(subswitch_ports(ports), middle_switches),) * middle_switches
+    return Configuration(ports, middle_switches, pairs, end, subswitches, pairs, end)
 
 
-def _unpack(word: int, ports: int, middle: int) -> Configuration:
+def _unpack(word: int, ports: int, middle_switches: int) -> Configuration:
     if word == 0:
-        return _idle(ports, middle)
+        return _idle(ports, middle_switches)
     if ports == 2:
-        return Configuration(ports, middle, crossing=(word & 3, word >> 2))
-    width, inner = code_width(middle), subswitch_ports(ports)
+        return Configuration(ports, middle_switches, crossing=(word & 3, word >> 2))
+    width, inner = code_width(middle_switches), subswitch_ports(ports)
 
     def take(bits: int) -> int:
         nonlocal word
@@ -232,10 +238,12 @@ def _unpack(word: int, ports: int, middle: int) -> Configuration:
         return pairs, take(width) if ports % 2 else None
 
     inputs, demux = side()
-    inner_width = configuration_width(inner, middle)
-    subswitches = tuple(_unpack(take(inner_width), inner, middle) for _ in range(middle))
+    inner_width = configuration_width(inner, middle_switches)
+    subswitches = tuple(
+        _unpack(take(inner_width), inner, middle_switches) for _ in range(middle_switches)
+    )
     outputs, mux = side()
-    return Configuration(ports, middle, inputs, demux, subswitches, outputs, mux)
+    return Configuration(ports, middle_switches, inputs, demux, subswitches, outputs, mux)
 
 
 def _list(name: str, value: object) -> list[Any]:

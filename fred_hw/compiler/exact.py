@@ -69,22 +69,24 @@ class PathSolver:
         The flows.
     flows : sequence of int
         Those that subsets are taken from.
-    middle : int
+    middle_switches : int
         Colours, 2 or more.
     effort : Effort
         Paid from.
     """
 
-    def __init__(self, sharing: Sharing, flows: Sequence[int], middle: int, effort: Effort) -> None:
+    def __init__(
+        self, sharing: Sharing, flows: Sequence[int], middle_switches: int, effort: Effort
+    ) -> None:
         from pysat.solvers import Solver
 
         self.flows, self.effort = tuple(flows), effort
-        self._depth, self._middle = sharing.depth, middle
+        self._depth, self._middle = sharing.depth, middle_switches
         self._variables = 0
         self._solver = Solver(name=_SOLVER)
         self._selectors = {flow: self._variable() for flow in self.flows}
         self._colours = {
-            flow: [[self._variable() for _ in range(middle)] for _ in range(sharing.depth)]
+            flow: [[self._variable() for _ in range(middle_switches)] for _ in range(sharing.depth)]
             for flow in self.flows
         }
         for flow, levels in self._colours.items():
@@ -159,7 +161,7 @@ class PathSolver:
                 self._solver.add_clause([-variable])
 
 
-def smallest_conflict(solver: PathSolver, middle: int) -> tuple[tuple[int, ...], bool]:
+def smallest_conflict(solver: PathSolver, middle_switches: int) -> tuple[tuple[int, ...], bool]:
     """Return a smallest set of flows that cannot be routed together, and whether that is proven.
 
     Call after ``solver`` found its flows not routable. Whatever can be routed leaves out a flow of
@@ -171,7 +173,7 @@ def smallest_conflict(solver: PathSolver, middle: int) -> tuple[tuple[int, ...],
     try:
         best = _reduced(solver, best, left_out)
         # With m flows or fewer each has a subswitch of its own; the caller ruled out m + 1.
-        size = middle + 2
+        size = middle_switches + 2
         with _HittingSets(solver.flows, solver.effort, len(best)) as hitting:
             for rest in left_out:
                 hitting.add(rest)

@@ -13,7 +13,7 @@ Path = tuple[int, ...]
 
 
 def by_flows(
-    flows: Sequence[Flow], depth: int, middle: int, order: Iterable[int]
+    flows: Sequence[Flow], depth: int, middle_switches: int, order: Iterable[int]
 ) -> tuple[list[Path] | None, int]:
     """Give flow after flow the leftmost path that is free.
 
@@ -27,7 +27,7 @@ def by_flows(
     """
     used: dict[tuple[int, int, int], int] = {}
     paths: list[Path] = [()] * len(flows)
-    everything = (1 << middle**depth) - 1
+    everything = (1 << middle_switches**depth) - 1
     for index in order:
         flow = flows[index]
         keys = {
@@ -43,14 +43,14 @@ def by_flows(
         if not free:
             return None, index
         leaf = (free & -free).bit_length() - 1
-        trees = _subtrees(leaf, depth, middle)
+        trees = _subtrees(leaf, depth, middle_switches)
         for key in keys:
             used[key] = used.get(key, 0) | trees[key[0]]
-        paths[index] = _path(leaf, depth, middle)
+        paths[index] = _path(leaf, depth, middle_switches)
     return paths, -1
 
 
-def by_levels(sharing: Sharing, middle: int) -> list[Path] | None:
+def by_levels(sharing: Sharing, middle_switches: int) -> list[Path] | None:
     """Colour level after level, each middle subswitch on its own, without going back.
 
     FRED, arXiv 2406.19580, on routing. The flow with the fewest colours left comes next, which is
@@ -62,7 +62,7 @@ def by_levels(sharing: Sharing, middle: int) -> list[Path] | None:
         near = [old | new for old, new in zip(near, level, strict=True)]
         inner: list[int] = []
         for group in groups:
-            parts = _coloured(group, near, middle)
+            parts = _coloured(group, near, middle_switches)
             if parts is None:
                 return None
             for colour, part in enumerate(parts):
@@ -73,7 +73,9 @@ def by_levels(sharing: Sharing, middle: int) -> list[Path] | None:
     return [tuple(path) for path in colours]
 
 
-def leftmost_path(flow: int, sharing: Sharing, placed: dict[int, Path], middle: int) -> Path | None:
+def leftmost_path(
+    flow: int, sharing: Sharing, placed: dict[int, Path], middle_switches: int
+) -> Path | None:
     """Return the leftmost path of a flow beside those placed, or None."""
     taken, depth = 0, sharing.depth
     for level, masks in enumerate(sharing.exact):
@@ -81,16 +83,16 @@ def leftmost_path(flow: int, sharing: Sharing, placed: dict[int, Path], middle: 
             if other in placed:
                 leaf = 0
                 for colour in placed[other]:
-                    leaf = leaf * middle + colour
-                taken |= _subtrees(leaf, depth, middle)[level]
-    free = ((1 << middle**depth) - 1) & ~taken
-    return _path((free & -free).bit_length() - 1, depth, middle) if free else None
+                    leaf = leaf * middle_switches + colour
+                taken |= _subtrees(leaf, depth, middle_switches)[level]
+    free = ((1 << middle_switches**depth) - 1) & ~taken
+    return _path((free & -free).bit_length() - 1, depth, middle_switches) if free else None
 
 
-def _coloured(group: int, near: Sequence[int], middle: int) -> list[int] | None:
+def _coloured(group: int, near: Sequence[int], middle_switches: int) -> list[int] | None:
     """Return the flows of ``group`` by colour, neighbours apart, or None if stuck."""
-    parts, left = [0] * middle, group
-    open_colours = dict.fromkeys(bits(group), middle)
+    parts, left = [0] * middle_switches, group
+    open_colours = dict.fromkeys(bits(group), middle_switches)
     while left:
         flow = min(bits(left), key=lambda f: (open_colours[f], -(near[f] & group).bit_count(), f))
         colour = next((c for c, part in enumerate(parts) if not part & near[flow]), None)
@@ -104,16 +106,16 @@ def _coloured(group: int, near: Sequence[int], middle: int) -> list[int] | None:
 
 
 @lru_cache(maxsize=65536)
-def _path(leaf: int, depth: int, middle: int) -> Path:
+def _path(leaf: int, depth: int, middle_switches: int) -> Path:
     path = []
     for _ in range(depth):
-        leaf, colour = divmod(leaf, middle)
+        leaf, colour = divmod(leaf, middle_switches)
         path.append(colour)
     return tuple(reversed(path))
 
 
 @lru_cache(maxsize=4096)
-def _subtrees(leaf: int, depth: int, middle: int) -> tuple[int, ...]:
+def _subtrees(leaf: int, depth: int, middle_switches: int) -> tuple[int, ...]:
     """Return for each depth, from 0, the leaves of the subtree rooted there that ``leaf`` is in."""
-    sizes = [middle ** (depth - level) for level in range(depth + 1)]
+    sizes = [middle_switches ** (depth - level) for level in range(depth + 1)]
     return tuple(((1 << size) - 1) << (leaf - leaf % size) for size in sizes)

@@ -1,7 +1,7 @@
 """Order of NPUs in a logical ring on a mesh, from neighbour to neighbour.
 
 Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring that only
-goes between those puts one message on a link and nothing on its other direction, which leaves room
+goes between those puts one message on a link and nothing on its other direction, which leaves space
 for a second ring the other way round.
 """
 

@@ -179,7 +179,7 @@ def phases(strategy: Strategy, *, ports: int | None = None) -> dict[str, tuple[F
     strategy : Strategy
         What is placed.
     ports : int, optional
-        Ports of the switch that must have room for all workers, 2 or more.
+        Ports of the switch that must have space for all workers, 2 or more.
 
     Raises
     ------

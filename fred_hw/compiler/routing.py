@@ -41,7 +41,7 @@ class RoutingResult:
     ----------
     flows : tuple of Flow
         The flows, in the order given; indices refer to it.
-    ports, middle : int
+    ports, middle_switches : int
         Size of the interconnect.
     status : str
         ``routed``; ``conflict``: it is proven that they cannot be active at once; or ``unknown``:
@@ -56,7 +56,7 @@ class RoutingResult:
 
     flows: tuple[Flow, ...]
     ports: int
-    middle: int
+    middle_switches: int
     status: Status
     paths: tuple[Path, ...] = ()
     conflict: tuple[int, ...] = ()
@@ -67,11 +67,15 @@ class RoutingResult:
         """State of every micro-switch, if routed."""
         if self.status != "routed":
             return None
-        return assemble(self.flows, self.paths, self.ports, self.middle)
+        return assemble(self.flows, self.paths, self.ports, self.middle_switches)
 
 
 def route(
-    flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
+    flows: Iterable[Flow],
+    ports: int,
+    middle_switches: int,
+    *,
+    max_conflicts: int = DEFAULT_CONFLICTS,
 ) -> RoutingResult:
     """Route flows that are to be active at once.
 
@@ -82,7 +86,7 @@ def route(
     ----------
     flows : iterable of Flow
         Flows, disjoint in inputs and in outputs.
-    ports, middle : int
+    ports, middle_switches : int
         Size of the interconnect, each at least 2.
     max_conflicts : int
         Solver conflicts to spend at most on each set of connected flows when the quick searches
@@ -91,21 +95,21 @@ def route(
     Raises
     ------
     TypeError, ValueError
-        As :func:`check_flows`, or ``middle`` or ``max_conflicts`` is out of range.
+        As :func:`check_flows`, or ``middle_switches`` or ``max_conflicts`` is out of range.
     """
     flows = check_flows(flows, ports)
-    check_int("middle", middle, minimum=2)
+    check_int("middle_switches", middle_switches, minimum=2)
     check_int("max_conflicts", max_conflicts, minimum=0, maximum=MAX_CONFLICTS)
     order = sorted(range(len(flows)), key=flows.__getitem__)
     sorted_flows = tuple(flows[index] for index in order)
     status, paths, conflict, smallest = _search(
-        sorted_flows, split_count(ports), middle, max_conflicts
+        sorted_flows, split_count(ports), middle_switches, max_conflicts
     )
     by_index = dict(zip(order, paths, strict=False))
     return RoutingResult(
         flows,
         ports,
-        middle,
+        middle_switches,
         status,
         paths=tuple(by_index[index] for index in sorted(by_index)),
         conflict=tuple(sorted(order[rank] for rank in conflict)),
@@ -114,7 +118,11 @@ def route(
 
 
 def route_in_rounds(
-    flows: Iterable[Flow], ports: int, middle: int, *, max_conflicts: int = DEFAULT_CONFLICTS
+    flows: Iterable[Flow],
+    ports: int,
+    middle_switches: int,
+    *,
+    max_conflicts: int = DEFAULT_CONFLICTS,
 ) -> list[RoutingResult]:
     """Split flows into rounds that can each be routed, and route them.
 
@@ -123,12 +131,12 @@ def route_in_rounds(
     :func:`route`.
     """
     waiting, rounds = check_flows(flows, ports), []
-    check_int("middle", middle, minimum=2)
+    check_int("middle_switches", middle_switches, minimum=2)
     check_int("max_conflicts", max_conflicts, minimum=0, maximum=MAX_CONFLICTS)
     while waiting:
         turn, waiting = list(waiting), ()
         while (
-            result := route(turn, ports, middle, max_conflicts=max_conflicts)
+            result := route(turn, ports, middle_switches, max_conflicts=max_conflicts)
         ).status != "routed":
             postponed = turn.pop(result.conflict[-1] if result.conflict else -1)
             waiting = (*waiting, postponed)
@@ -141,13 +149,15 @@ Found = tuple[Status, tuple[Path, ...], tuple[int, ...], bool]
 
 
 @lru_cache(maxsize=8192)
-def _search(flows: tuple[Flow, ...], depth: int, middle: int, max_conflicts: int) -> Found:
+def _search(flows: tuple[Flow, ...], depth: int, middle_switches: int, max_conflicts: int) -> Found:
     """Return status, paths, conflict and whether it is smallest; of the ports only K matters."""
     paths: list[Path] = [()] * len(flows)
     found: list[tuple[int, tuple[int, ...], bool]] = []
     unknown = False
     for members in Sharing(flows, depth).components():
-        part = _search_connected(tuple(flows[n] for n in members), depth, middle, max_conflicts)
+        part = _search_connected(
+            tuple(flows[n] for n in members), depth, middle_switches, max_conflicts
+        )
         for member, path in zip(members, part[1], strict=False):
             paths[member] = path
         if part[0] == "conflict":
@@ -156,46 +166,48 @@ def _search(flows: tuple[Flow, ...], depth: int, middle: int, max_conflicts: int
     if found:
         size, conflict, _ = min(found)
         proven = all(flag for _, _, flag in found) and not unknown
-        return "conflict", (), conflict, proven or size == middle + 1
+        return "conflict", (), conflict, proven or size == middle_switches + 1
     return ("unknown", (), (), False) if unknown else ("routed", tuple(paths), (), False)
 
 
-def _search_connected(flows: Sequence[Flow], depth: int, middle: int, max_conflicts: int) -> Found:
+def _search_connected(
+    flows: Sequence[Flow], depth: int, middle_switches: int, max_conflicts: int
+) -> Found:
     # Flows with most ports first: they take paths from most others.
     order = sorted(range(len(flows)), key=lambda n: -len(flows[n].inputs) - len(flows[n].outputs))
-    paths, stuck = by_flows(flows, depth, middle, order)
+    paths, stuck = by_flows(flows, depth, middle_switches, order)
     if paths is not None:
         return "routed", tuple(paths), (), False
     sharing = Sharing(flows, depth)
-    clique = sharing.clique(middle + 1, range(len(flows)))
+    clique = sharing.clique(middle_switches + 1, range(len(flows)))
     if clique:
         # No fewer flows clash: up to m have a subswitch each.
         return "conflict", (), clique, True
     for _ in range(_RETRIES):
         order.remove(stuck)
         order.insert(0, stuck)
-        paths, stuck = by_flows(flows, depth, middle, order)
+        paths, stuck = by_flows(flows, depth, middle_switches, order)
         if paths is not None:
             return "routed", tuple(paths), (), False
-    paths = by_levels(sharing, middle)
+    paths = by_levels(sharing, middle_switches)
     if paths is not None:
         return "routed", tuple(paths), (), False
-    return _search_exactly(sharing, middle, Effort(max_conflicts))
+    return _search_exactly(sharing, middle_switches, Effort(max_conflicts))
 
 
-def _search_exactly(sharing: Sharing, middle: int, effort: Effort) -> Found:
-    core, easy = sharing.core(middle)
-    solver = PathSolver(sharing, core, middle, effort)
+def _search_exactly(sharing: Sharing, middle_switches: int, effort: Effort) -> Found:
+    core, easy = sharing.core(middle_switches)
+    solver = PathSolver(sharing, core, middle_switches, effort)
     try:
         if not solver.routable(core):
-            return "conflict", (), *smallest_conflict(solver, middle)
+            return "conflict", (), *smallest_conflict(solver, middle_switches)
         placed = solver.paths(core)
     except EffortError:
         return "unknown", (), (), False
     finally:
         solver.close()
     for flow in reversed(easy):
-        path = leftmost_path(flow, sharing, placed, middle)
+        path = leftmost_path(flow, sharing, placed, middle_switches)
         assert path is not None, "a flow taken off always has a path left"
         placed[flow] = path
     return "routed", tuple(placed[flow] for flow in range(sharing.count)), (), False

@@ -28,33 +28,37 @@ def split_count(ports: int) -> int:
     return (ports - 1).bit_length() - 1
 
 
-def code_width(middle: int) -> int:
-    """Bits of a code of 0 to ``middle``: idle, or one of the middle subswitches."""
-    check_int("middle", middle, minimum=2)
-    return middle.bit_length()
+def code_width(middle_switches: int) -> int:
+    """Bits of a code of 0 to ``middle_switches``: idle, or one of the middle subswitches."""
+    check_int("middle_switches", middle_switches, minimum=2)
+    return middle_switches.bit_length()
 
 
 @lru_cache(maxsize=1024)
-def configuration_width(ports: int, middle: int) -> int:
+def configuration_width(ports: int, middle_switches: int) -> int:
     """Bits of the configuration word of a FRED_m(P)."""
     check_int("ports", ports, minimum=2)
-    codes = 2 * ports * code_width(middle)
-    return 4 if ports == 2 else codes + middle * configuration_width(subswitch_ports(ports), middle)
+    codes = 2 * ports * code_width(middle_switches)
+    return (
+        4
+        if ports == 2
+        else codes + middle_switches * configuration_width(subswitch_ports(ports), middle_switches)
+    )
 
 
-def microswitch_counts(ports: int, middle: int) -> dict[str, int]:
+def microswitch_counts(ports: int, middle_switches: int) -> dict[str, int]:
     """Return how many R-, D- and RD-micro-switches, multiplexers and demultiplexers there are.
 
     Keys are ``R``, ``D``, ``RD``, ``mux`` and ``demux``.
     """
     check_int("ports", ports, minimum=2)
-    check_int("middle", middle, minimum=2)
+    check_int("middle_switches", middle_switches, minimum=2)
     sides = ends = 0
     copies = 1
     while ports > 2:
         sides += copies * (ports // 2)
         ends += copies * (ports % 2)
-        ports, copies = subswitch_ports(ports), copies * middle
+        ports, copies = subswitch_ports(ports), copies * middle_switches
     return {"R": sides, "D": sides, "RD": copies, "mux": ends, "demux": ends}
 
 
@@ -80,21 +84,21 @@ class Field:
 
 
 @lru_cache(maxsize=16)
-def layout(ports: int, middle: int) -> tuple[Field, ...]:
+def layout(ports: int, middle_switches: int) -> tuple[Field, ...]:
     """Return the fields of the configuration word from bit 0 up, without gaps.
 
     FRED_8(64) has 54,592 of them.
     """
     check_int("ports", ports, minimum=2)
-    check_int("middle", middle, minimum=2)
-    return tuple(_fields("", 0, ports, middle))
+    check_int("middle_switches", middle_switches, minimum=2)
+    return tuple(_fields("", 0, ports, middle_switches))
 
 
-def _fields(prefix: str, offset: int, ports: int, middle: int) -> Iterator[Field]:
+def _fields(prefix: str, offset: int, ports: int, middle_switches: int) -> Iterator[Field]:
     if ports == 2:
         yield Field(f"{prefix}rd", "RD", offset, 4)
         return
-    width = code_width(middle)
+    width = code_width(middle_switches)
     for kind, end in (("R", "demux"), ("D", "mux")):
         for k in range(ports // 2):
             yield Field(f"{prefix}{kind.lower()}_{k}", kind, offset, 2 * width)
@@ -104,6 +108,6 @@ def _fields(prefix: str, offset: int, ports: int, middle: int) -> Iterator[Field
             offset += width
         if kind == "R":
             inner = subswitch_ports(ports)
-            for c in range(middle):
-                yield from _fields(f"{prefix}middle_{c}.", offset, inner, middle)
-                offset += configuration_width(inner, middle)
+            for c in range(middle_switches):
+                yield from _fields(f"{prefix}middle_{c}.", offset, inner, middle_switches)
+                offset += configuration_width(inner, middle_switches)

@@ -57,7 +57,7 @@ class Sharing:
             yield tuple(bits(found))
             left &= ~found
 
-    def core(self, middle: int) -> tuple[list[int], list[int]]:
+    def core(self, middle_switches: int) -> tuple[list[int], list[int]]:
         """Return the flows that can be in a conflict, and the others in the order they came off.
 
         A flow that shares at level l with another loses at most one in m**l of its paths to it. If
@@ -68,10 +68,10 @@ class Sharing:
         while True:
             for flow in bits(left):
                 lost = sum(
-                    (masks[flow] & left).bit_count() * middle ** (self.depth - level)
+                    (masks[flow] & left).bit_count() * middle_switches ** (self.depth - level)
                     for level, masks in enumerate(self.exact)
                 )
-                if lost < middle**self.depth:
+                if lost < middle_switches**self.depth:
                     easy.append(flow)
                     left &= ~(1 << flow)
                     break

@@ -38,7 +38,7 @@ class Identity:
 
     version: tuple[int, int]
     ports: int
-    middle: int
+    middle_switches: int
     phases: int
     packet_flits: int
     data_bytes: int
@@ -158,7 +158,7 @@ class AsyncAccess:
             raise AccessError(f"major version must be {VERSION[0]}, not {major}")
         shape = {
             name: await self.read_field("SHAPE", name)
-            for name in ("ports", "middle", "phases", "packet_flits")
+            for name in ("ports", "middle_switches", "phases", "packet_flits")
         }
         return Identity(
             version=(major, await self.read_field("VERSION", "minor")),

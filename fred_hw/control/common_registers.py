@@ -19,7 +19,7 @@ __all__ = [
 
 ADDRESS = "access without a register, unaligned access, or write to a read-only register"
 STROBE = "write of less than a whole register"
-PARTNER = "hello of a neighbour with another protocol version or other sizes"
+PARTNER = "handshake of a neighbour with another protocol version or other sizes"
 """Errors that both have."""
 
 COUNT_BITS = WORD_BITS

@@ -23,7 +23,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
     """
     flow = spec.ports.bit_length()
     return {
-        "configuration": configuration_width(spec.ports, spec.middle),
+        "configuration": configuration_width(spec.ports, spec.middle_switches),
         "inputs": flow * spec.ports,
         "outputs": flow * spec.ports,
         "circuit": 2,
@@ -74,10 +74,11 @@ def entry_word(
     if not 0 <= circuit < DATA_COUNT:
         raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")
     check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
-    if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
+    if (configuration.ports, configuration.middle_switches) != (spec.ports, spec.middle_switches):
         raise ValueError(
-            f"configuration must be of ports and middle ({spec.ports}, {spec.middle}), "
-            f"not ({configuration.ports}, {configuration.middle})"
+            f"configuration must be of ports and middle_switches "
+            f"({spec.ports}, {spec.middle_switches}), "
+            f"not ({configuration.ports}, {configuration.middle_switches})"
         )
     inputs = _flow_numbers(spec.ports, [flow.inputs for flow in flows])
     outputs = _flow_numbers(spec.ports, [flow.outputs for flow in flows])

@@ -67,8 +67,8 @@ class Field:
         if not _FIELD_NAME.fullmatch(self.name):
             raise ValueError(f"field name must be a name in lower case, not {self.name!r}")
         check_int(f"low of field {self.name}", self.low, minimum=0, maximum=WORD_BITS - 1)
-        room = WORD_BITS - self.low
-        check_int(f"width of field {self.name}", self.width, minimum=1, maximum=room)
+        space = WORD_BITS - self.low
+        check_int(f"width of field {self.name}", self.width, minimum=1, maximum=space)
         check_choice(f"access of field {self.name}", self.access, ACCESSES)
         most = (1 << self.width) - 1 if self.access in ("constant", "rw") else 0
         check_int(f"value of field {self.name}", self.value, minimum=0, maximum=most)

@@ -102,7 +102,8 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
     name = f"{spec.name}_{spec.protocol.suffix}"
     bits = entry_bits(spec)
     description = (
-        f"Registers of a switch of {spec.ports} ports, {spec.middle} middle subswitches and "
+        f"Registers of a switch of {spec.ports} ports, "
+        f"{spec.middle_switches} middle subswitches and "
         f"{spec.protocol.phases} phases. The entry of a phase in the configuration memory has "
         f"{bits} bits. The published {CONFIGURATION_BYTES / 1024} KB hold "
         f"{phases_that_fit(spec)} of them; {spec.protocol.phases} take "
@@ -128,7 +129,7 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
             "Size of the switch",
             (
                 constant("ports", 0, 8, spec.ports, "Ports"),
-                constant("middle", 8, 8, spec.middle, "Middle subswitches"),
+                constant("middle_switches", 8, 8, spec.middle_switches, "Middle subswitches"),
                 constant("phases", 16, 8, protocol.phases, "Phases with a configuration"),
                 constant("packet_flits", 24, 8, protocol.packet_flits, "Flits in a packet"),
             ),

@@ -69,7 +69,7 @@ class Interconnect(Unit):
         members = {
             "i": In(flit).array(spec.ports),
             "o": Out(flit).array(spec.ports),
-            "configuration": In(configuration_width(spec.ports, spec.middle)),
+            "configuration": In(configuration_width(spec.ports, spec.middle_switches)),
         }
         super().__init__(members)
 
@@ -90,7 +90,7 @@ class Interconnect(Unit):
         """Cut the configuration into stages, each delayed until its flits get there."""
         spec = self.spec
         reducing = spec.adder_registers + spec.stage_registers
-        outer = spec.ports * code_width(spec.middle)
+        outer = spec.ports * code_width(spec.middle_switches)
         into, within, out_of = (
             self.configuration[:outer],
             self.configuration[outer : len(self.configuration) - outer],
@@ -105,7 +105,7 @@ class Interconnect(Unit):
         spec = self.spec
         half = spec.with_changes(ports=(spec.ports + 1) // 2)
         kind = RDMicroswitch if half.ports == 2 else Interconnect
-        subswitches = [kind(spec=half) for _ in range(spec.middle)]
+        subswitches = [kind(spec=half) for _ in range(spec.middle_switches)]
         for index, subswitch in enumerate(subswitches):
             place(m, f"middle_{index}", subswitch)
             word = configuration.word_select(index, len(subswitch.configuration))
@@ -139,7 +139,7 @@ class Interconnect(Unit):
         single: type[Demultiplexer | Multiplexer],
     ) -> list[Any]:
         """Place what stands on each pair of ports, and on a lone last one."""
-        ports, width = self.spec.ports, 2 * code_width(self.spec.middle)
+        ports, width = self.spec.ports, 2 * code_width(self.spec.middle_switches)
         parts = [place(m, f"{name}_{k}", pair(spec=self.spec)) for k in range(ports // 2)]
         if ports % 2:
             parts.append(place(m, single.__name__.lower(), single(spec=self.spec)))

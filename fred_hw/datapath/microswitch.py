@@ -83,7 +83,7 @@ class RMicroswitch(_Reducing):
     Parameters
     ----------
     spec : SwitchSpec
-        Gives m (``middle``), lanes, operation and pipeline registers.
+        Gives m (``middle_switches``), lanes, operation and pipeline registers.
 
     Members
     -------
@@ -105,22 +105,22 @@ class RMicroswitch(_Reducing):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("RMicroswitch", spec)
-        self.unit_name = f"r_microswitch_m{spec.middle}_{spec.suffix()}"
+        self.unit_name = f"r_microswitch_m{spec.middle_switches}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
         members = {
             "i": In(flit).array(2),
-            "o": Out(flit).array(spec.middle),
-            "configuration": In(2 * code_width(spec.middle)),
+            "o": Out(flit).array(spec.middle_switches),
+            "configuration": In(2 * code_width(spec.middle_switches)),
         }
         super().__init__(members)
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
-        width = code_width(self.spec.middle)
+        width = code_width(self.spec.middle_switches)
         differ = configuration[:width] ^ configuration[width:]
         return differ[0], differ[1:].any()
 
     def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
-        width = code_width(self.spec.middle)
+        width = code_width(self.spec.middle_switches)
         code = Const(index + 1, width)
         return configuration[:width] == code, configuration[width:] == code
 
@@ -174,7 +174,7 @@ class DMicroswitch(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Gives m (``middle``), lanes and pipeline registers.
+        Gives m (``middle_switches``), lanes and pipeline registers.
 
     Members
     -------
@@ -200,17 +200,17 @@ class DMicroswitch(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("DMicroswitch", spec)
-        self.unit_name = f"d_microswitch_m{spec.middle}_{spec.suffix(reduces=False)}"
+        self.unit_name = f"d_microswitch_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
         members = {
-            "i": In(flit).array(spec.middle),
+            "i": In(flit).array(spec.middle_switches),
             "o": Out(flit).array(2),
-            "configuration": In(2 * code_width(spec.middle)),
+            "configuration": In(2 * code_width(spec.middle_switches)),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        width = code_width(self.spec.middle)
+        width = code_width(self.spec.middle_switches)
         for index in range(2):
             source = self.configuration.word_select(index, width)
             valid, data = select(source, self.i)

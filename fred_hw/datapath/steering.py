@@ -20,7 +20,7 @@ class Demultiplexer(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Gives m (``middle``), lanes and pipeline registers.
+        Gives m (``middle_switches``), lanes and pipeline registers.
 
     Members
     -------
@@ -45,12 +45,12 @@ class Demultiplexer(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Demultiplexer", spec)
-        self.unit_name = f"demultiplexer_m{spec.middle}_{spec.suffix()}"
+        self.unit_name = f"demultiplexer_m{spec.middle_switches}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
         members = {
             "i": In(flit),
-            "o": Out(flit).array(spec.middle),
-            "configuration": In(code_width(spec.middle)),
+            "o": Out(flit).array(spec.middle_switches),
+            "configuration": In(code_width(spec.middle_switches)),
         }
         super().__init__(members)
 
@@ -73,7 +73,7 @@ class Multiplexer(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Gives m (``middle``), lanes and pipeline registers.
+        Gives m (``middle_switches``), lanes and pipeline registers.
 
     Members
     -------
@@ -98,12 +98,12 @@ class Multiplexer(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Multiplexer", spec)
-        self.unit_name = f"multiplexer_m{spec.middle}_{spec.suffix(reduces=False)}"
+        self.unit_name = f"multiplexer_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
         members = {
-            "i": In(flit).array(spec.middle),
+            "i": In(flit).array(spec.middle_switches),
             "o": Out(flit),
-            "configuration": In(code_width(spec.middle)),
+            "configuration": In(code_width(spec.middle_switches)),
         }
         super().__init__(members)
 

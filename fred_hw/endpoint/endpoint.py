@@ -42,10 +42,10 @@ class Endpoint(Unit):
         ``tlast``, which the header says too, is not looked at.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
-    incarnation : In(8)
+    session_id : In(8)
         See ``LinkSession``.
     up, refused : Out(1)
-        The link is up; high for a cycle per hello of a neighbour that does not fit.
+        The link is up; high for a cycle per handshake of a neighbour that does not fit.
     address : In(address)
         Of this end in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
@@ -79,7 +79,7 @@ class Endpoint(Unit):
         High for a cycle per flit with a wrong CRC, or that does not go on its packet.
     unknown, kind_error, length_error, overflow : Out(1)
         High for a cycle per flit dropped as it is of a flow that was not set yet, its kind
-        does not exist, its packet is too long, or there is no room for it.
+        does not exist, its packet is too long, or there is no space for it.
 
     Timing
     ------
@@ -89,10 +89,10 @@ class Endpoint(Unit):
         message takes the place of a flit.
     Paths : ``send_flow`` to ``send.ready``, ``receive_flow`` and ``receive_enough`` to
         ``receive_came``.
-    Reset : forgets all packets, tickets and numbers, and begins the link anew.
+    Reset : forgets all packets, link sequence numbers and numbers, and begins the link anew.
     """
 
-    incarnation: Signal
+    session_id: Signal
     up: Signal
     refused: Signal
     address: Signal
@@ -119,7 +119,7 @@ class Endpoint(Unit):
         fields = spec.protocol.fields
         members: dict[str, Member] = {
             "address": In(fields["source"]),
-            "incarnation": In(fields["incarnation"]),
+            "session_id": In(fields["session_id"]),
             "up": Out(1),
             "refused": Out(1),
         }
@@ -143,7 +143,7 @@ class Endpoint(Unit):
         session = place(m, "session", LinkSession(spec=self.spec))
         join_session(m, session.link, deframer, transmitter.link)
         m.d.comb += [
-            session.incarnation.eq(self.incarnation),
+            session.session_id.eq(self.session_id),
             self.up.eq(session.up),
             self.refused.eq(session.link.refused),
         ]

@@ -72,7 +72,7 @@ class FlowReceiver(Unit):
     i : In(arrival_signature(spec))
         Flits of the flow's circuit.
     busy : In(1)
-        Less than a quarter of ``idle_cycles`` ago a flit came, of whatever circuit.
+        Less than a quarter of ``nack_timeout_cycles`` ago a flit came, of whatever circuit.
     broken : In(1)
         High for a cycle when a flit has come that does not go on the packet of the last one.
     ask : In(message_signature(spec))
@@ -88,7 +88,8 @@ class FlowReceiver(Unit):
     ------
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
         2 to that of a flow which was set before, 1 to ``unknown``.
-    Throughput : one flit per cycle in, and out while ``o.ready`` is high; ``i.used`` leaves no room
+    Throughput : one flit per cycle in, and out while ``o.ready`` is high; ``i.used`` leaves no
+    space
         for a packet for at most ``ack_cycles + 1`` cycles.
     Paths : ``flow`` to ``message``; ``i``, ``flow`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
@@ -187,10 +188,10 @@ class FlowReceiver(Unit):
             ]
 
     def _hold(self, m: Module, queue: Fifo) -> None:
-        """Hold the link while the queue has no room for a packet, for ``ack_cycles`` at most.
+        """Hold the link while the queue has no space for a packet, for ``ack_cycles`` at most.
 
-        Then the link is lent room for a packet, which the queue has behind ``buffer_flits``. The
-        next flits that leave the queue pay the room back, so that no credit is ever taken away.
+        Then the link is lent space for a packet, which the queue has behind ``buffer_flits``. The
+        next flits that leave the queue pay the space back, so that no credit is ever taken away.
         """
         protocol = self.spec.protocol
         size = protocol.packet_flits
@@ -255,10 +256,10 @@ class FlowReceiver(Unit):
         """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
         protocol, ask = self.spec.protocol, self.ask.payload
         unsaid = Signal(range(protocol.ack_interval + 1))
-        idle = Signal(range(protocol.idle_cycles + 1))
+        idle = Signal(range(protocol.nack_timeout_cycles + 1))
         waited = Signal(range(protocol.ack_cycles + 1))
         due_ack, due_nack, acks = Signal(), Signal(), Signal()
-        full, quiet = unsaid == protocol.ack_interval, idle == protocol.idle_cycles
+        full, quiet = unsaid == protocol.ack_interval, idle == protocol.nack_timeout_cycles
         pauses = quiet | (~self.busy & (idle >= protocol.quiet_cycles))
         late = waited == protocol.ack_cycles
         here = same_flow(self.spec, self.flow, ask.phase, ask.source)
@@ -303,15 +304,15 @@ class FlowReceiver(Unit):
 
     def _is_news(self, m: Module, lost: Value, came: Value, restart: Value) -> Value:
         """Return whether to nack what is lost: once in a while, and again when some has come."""
-        cycles = self.spec.protocol.patience_cycles
-        patience = Signal(range(cycles + 1))
+        cycles = self.spec.protocol.packet_timeout_cycles
+        timeout = Signal(range(cycles + 1))
         with m.If(came | restart):
-            m.d.sync += patience.eq(0)
-        with m.Elif(lost & (patience == 0)):
-            m.d.sync += patience.eq(cycles)
-        with m.Elif(patience != 0):
-            m.d.sync += patience.eq(patience - 1)
-        return lost & ~came & (patience == 0)
+            m.d.sync += timeout.eq(0)
+        with m.Elif(lost & (timeout == 0)):
+            m.d.sync += timeout.eq(cycles)
+        with m.Elif(timeout != 0):
+            m.d.sync += timeout.eq(timeout - 1)
+        return lost & ~came & (timeout == 0)
 
     def _other(
         self, m: Module, ledger: Ledger, asked: Value, stray: Value, leaves: Value

@@ -96,7 +96,7 @@ class FlowSender(Unit):
     Latency : 2 cycles from the last flit of a packet on ``i`` to ``o.waiting``; 1 from a flit
         taken to the flit.
     Throughput : one flit per cycle in and out, without a gap between packets, while the window has
-        room.
+        space.
     Paths : ``flow`` to ``i.ready``, ``message`` to ``retransmit``.
     Reset : forgets all packets and starts with number 0.
     """
@@ -213,7 +213,7 @@ class FlowSender(Unit):
         """Return the slot of a packet in the memory, which has a power of two of them."""
         return sequence[: (replay_packets(self.spec) - 1).bit_length()]
 
-    def _take_in(self, m: Module, kept: _Kept, newest: Signal, room: Value) -> Value:
+    def _take_in(self, m: Module, kept: _Kept, newest: Signal, space: Value) -> Value:
         """Write packets behind those that are kept; return whether one is there in part."""
         size, stream = self.spec.protocol.packet_flits, self.i
         index = Signal(self.o.index.shape())
@@ -221,7 +221,7 @@ class FlowSender(Unit):
         end = stream.last | (index == size - 1)
         take = Signal()
         m.d.comb += [
-            stream.ready.eq(room),
+            stream.ready.eq(space),
             take.eq(stream.valid & stream.ready),
             write.addr.eq(self._slot(newest) * size + index),
             write.data.eq(stream.data),

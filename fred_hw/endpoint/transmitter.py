@@ -25,7 +25,7 @@ DEPTH = 8
 class Transmitter(Unit):
     """Send packets of the virtual channels and control messages on a link.
 
-    A packet begins when the neighbour has room for it, that of the most urgent circuit first, and
+    A packet begins when the neighbour has space for it, that of the most urgent circuit first, and
     goes on to its end. Control messages go between its flits.
 
     Parameters
@@ -53,7 +53,8 @@ class Transmitter(Unit):
     Throughput : one flit per cycle, without a gap between packets, while there are credits and
         ``o.ready`` is high.
     Paths : ``i.waiting`` to ``i.take``, that, ``message`` and ``o.ready`` to ``message.ready``.
-    Reset : forgets what is on the way, tickets and limits; the neighbour must be reset with it.
+    Reset : forgets what is on the way, link sequence numbers and limits; the neighbour must be
+    reset with it.
     """
 
     i: list[Departure]
@@ -78,7 +79,7 @@ class Transmitter(Unit):
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
-        wiring.connect(m, wiring.flipped(self.link.hello), sender.hello)
+        wiring.connect(m, wiring.flipped(self.link.handshake), sender.handshake)
         m.d.comb += [
             sender.down.eq(self.link.down),
             sender.closing.eq(self.link.closing | self.link.down),
@@ -93,7 +94,7 @@ class Transmitter(Unit):
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
-            chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.room))),
+            chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.space))),
             take.eq(chosen & (held < DEPTH).replicate(DATA_COUNT)),
             sender.wanted.eq(waiting),
             sender.start.eq(take & ~busy.replicate(DATA_COUNT)),
@@ -110,7 +111,7 @@ class Transmitter(Unit):
             frame.last.eq(one_hot_mux(circuit, [flow.last for flow in self.i])),
             frame.index.eq(one_hot_mux(circuit, [flow.index for flow in self.i])),
             frame.descriptor.eq(one_hot_mux(circuit, [flow.descriptor for flow in self.i])),
-            frame.ticket.eq(sender.ticket),
+            frame.link_sequence.eq(sender.link_sequence),
         ]
         for number in range(DATA_COUNT):
             with m.If(circuit[number]):

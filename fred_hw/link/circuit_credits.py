@@ -8,7 +8,7 @@ from fred_hw.gates.wire import wire
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .credits import ticket_bits
+from .credits import link_sequence_bits
 
 __all__ = ["CircuitCredits"]
 
@@ -23,31 +23,32 @@ class CircuitCredits(Unit):
 
     Members
     -------
-    grant, limit : In(1), In(ticket)
+    grant, limit : In(1), In(link_sequence)
         The neighbour tells its limit.
     closed, lost : In(1)
         No packet may start; else, if it would be lost, any may.
     begins : In(1)
-        Tickets start at 0, and there is no room until the neighbour tells of some; not with
-        ``start``.
+        Link sequence numbers start at 0, and there is no space until the neighbour tells of some;
+        not with ``start``.
     start : In(1)
-        A packet takes its ticket; only while ``room``.
+        A packet takes its link sequence number; only while ``space``.
     length : In(last)
         Place of the last flit of that packet.
-    room : Out(1)
-        Whether the neighbour has room for a largest packet.
+    space : Out(1)
+        Whether the neighbour has space for a largest packet.
     owed : Out(1)
-        Whether some of its room is not granted; a cycle old.
-    ticket, taken : Out(ticket), Out(ticket)
+        Whether some of its space is not granted; a cycle old.
+    link_sequence, taken : Out(link_sequence), Out(link_sequence)
         Of the next packet; of the one that started in the cycle before.
 
     Timing
     ------
-    Latency : 1 cycle from ``start`` to ``room`` and ``ticket``, 2 to ``owed``; 2 from ``grant``;
-        1 from ``closed`` and ``lost`` to ``room``.
+    Latency : 1 cycle from ``start`` to ``space`` and ``link_sequence``, 2 to ``owed``; 2 from
+    ``grant``;
+        1 from ``closed`` and ``lost`` to ``space``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
-    Reset : all room is granted, and the next ticket is 0.
+    Reset : all space is granted, and the next link sequence number is 0.
     """
 
     grant: Signal
@@ -57,9 +58,9 @@ class CircuitCredits(Unit):
     begins: Signal
     start: Signal
     length: Signal
-    room: Signal
+    space: Signal
     owed: Signal
-    ticket: Signal
+    link_sequence: Signal
     taken: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -68,34 +69,34 @@ class CircuitCredits(Unit):
         self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
         members = {
             "grant": In(1),
-            "limit": In(ticket_bits(spec)),
+            "limit": In(link_sequence_bits(spec)),
             **dict.fromkeys(("closed", "lost", "begins"), In(1)),
             "start": In(1),
             "length": In(protocol.fields["last"]),
-            "room": Out(1),
+            "space": Out(1),
             "owed": Out(1),
-            "ticket": Out(ticket_bits(spec)),
-            "taken": Out(ticket_bits(spec)),
+            "link_sequence": Out(link_sequence_bits(spec)),
+            "taken": Out(link_sequence_bits(spec)),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
-        taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
+        taken, before, spare = (Signal.like(self.link_sequence) for _ in range(3))
         # The first place at which no largest packet may begin, so that it need not be taken off.
-        limit = Signal.like(self.ticket, init=most - largest)
+        limit = Signal.like(self.link_sequence, init=most - largest)
         # What starts is known late in its cycle, and counts behind it.
         begun, length = Signal(), Signal.like(self.length)
-        fits, last, flits = Signal(), Signal(), Signal.like(self.ticket)
-        room = Signal(init=1)
+        fits, last, flits = Signal(), Signal(), Signal.like(self.link_sequence)
+        space = Signal(init=1)
         m.d.comb += [
             flits.eq(Mux(begun, length + 1, 0)),
-            self.ticket.eq(taken + flits),
+            self.link_sequence.eq(taken + flits),
             self.taken.eq(taken),
             before.eq(limit - taken),
             # What has started has a flit more than its length: the complement takes both off.
             spare.eq(before + (begun.replicate(len(spare)) & ~(length | Const(0, len(spare))))),
-            self.room.eq(room),
+            self.space.eq(space),
             fits.eq(self.lost | (spare <= most - largest)),
             # Of use if a largest packet fits, so there is no borrow.
             last.eq(~self.lost & self._at_most_length(m, spare)),
@@ -104,10 +105,10 @@ class CircuitCredits(Unit):
         m.d.sync += [
             begun.eq(self.start),
             length.eq(self.length),
-            taken.eq(self.ticket),
+            taken.eq(self.link_sequence),
             self.owed.eq(spare != most - largest),
             # Whether a packet starts is known last.
-            room.eq(choose_late(m, "room_then", self.start, open_ & ~last, open_)),
+            space.eq(choose_late(m, "space_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit - largest)

@@ -14,7 +14,7 @@ __all__ = [
     "credit_signature",
     "grant_signature",
     "limit_signature",
-    "ticket_bits",
+    "link_sequence_bits",
 ]
 
 
@@ -40,9 +40,9 @@ class Credits(wiring.PureInterface):
     here: Limits
 
 
-def ticket_bits(spec: SwitchSpec) -> int:
+def link_sequence_bits(spec: SwitchSpec) -> int:
     """Return the bits of a link sequence number; a limit is the first flit without space."""
-    return spec.protocol.fields["ticket"]
+    return spec.protocol.fields["link_sequence"]
 
 
 def limit_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -50,12 +50,12 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    limit : Out(ArrayLayout(ticket_bits(spec), 3))
+    limit : Out(ArrayLayout(link_sequence_bits(spec), 3))
         That of each data circuit.
     synced : Out(3)
         High for a cycle when the neighbour wants to know that of a circuit, changed or not.
     """
-    limits = data.ArrayLayout(ticket_bits(spec), DATA_COUNT)
+    limits = data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)
     return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
 
 
@@ -64,10 +64,10 @@ def grant_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    valid, circuit, limit : Out(1), Out(2), Out(ticket_bits(spec))
+    valid, circuit, limit : Out(1), Out(2), Out(link_sequence_bits(spec))
         High for a cycle when the neighbour tells its limit of a circuit, and these.
     """
-    circuit, limit = CONTROL.bit_length(), ticket_bits(spec)
+    circuit, limit = CONTROL.bit_length(), link_sequence_bits(spec)
     return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
 
 

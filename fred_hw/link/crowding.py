@@ -16,17 +16,18 @@ __all__ = [
 
 CROWDING_BITS = 4
 """Of how crowded a way is: packets that wait for it at the heads of queues, up to 7, and above them
-whether there is no room for one of them, so that it is blocked."""
+whether there is no space for one of them, so that it is blocked."""
 
 CROWDING_PLACES = {
     "north": ("index", 0),
     "east": ("last", 0),
-    "south": ("ticket", 0),
-    "west": ("ticket", CROWDING_BITS),
+    "south": ("link_sequence", 0),
+    "west": ("link_sequence", CROWDING_BITS),
 }
 """By direction, field of the header and first bit there of how crowded it is, without gaps.
 
-Acks, nacks and credits have no use for these fields. Asks for credits have one for the ticket.
+Acks, nacks and credits have no use for these fields. Asks for credits have one for the link
+sequence number.
 """
 
 

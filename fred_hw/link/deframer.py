@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
-from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, TURNED, Kind
+from fred_hw.protocol import CONTROL, DATA_COUNT, HANDSHAKE_FIELDS, TURNED, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -18,11 +18,11 @@ from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
-from .session import Hello, hello_signature
+from .session import Handshake, handshake_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
-PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
+PACKET_FIELDS = ("circuit", "link_sequence", "unicast", "destination", "source", "sequence", "last")
 """What all flits of a packet say alike; phase and generation are where addresses are."""
 
 
@@ -30,8 +30,8 @@ class Deframer(Unit):
     """Check received flits, and pass them to queues or as control messages.
 
     Flits of a packet go on in order; if one is missing, so are all behind it. A packet of which
-    nothing comes for ``patience_cycles`` is over, and so is one whose neighbour asks for credits of
-    its circuit: what still comes of it goes on no packet.
+    nothing comes for ``packet_timeout_cycles`` is over, and so is one whose neighbour asks for
+    credits of its circuit: what still comes of it goes on no packet.
 
     Parameters
     ----------
@@ -44,10 +44,11 @@ class Deframer(Unit):
         The link.
     o : Out(arrival_signature(spec)).array(3)
         Flits of each data circuit; one whose queue is not ready is lost.
-    hello : Out(hello_signature())
-        Hellos that come.
+    handshake : Out(handshake_signature())
+        Handshakes that come.
     down : In(1)
-        All but hellos is ignored, tickets start at 0, and no more comes of a packet.
+        All but handshakes is ignored, link sequence numbers start at 0, and no more comes of a
+        packet.
     message : Out(message_signature(spec))
         Ack, nack or ask.
     credit : Out(credit_signature(spec))
@@ -59,7 +60,7 @@ class Deframer(Unit):
         data flit.
     kind_error, length_error, overflow : Out(1)
         High for a cycle per flit dropped as its kind does not exist, its packet is too long, or
-        there is no room for it.
+        there is no space for it.
 
     Timing
     ------
@@ -67,12 +68,12 @@ class Deframer(Unit):
         ``credit.here.limit``, which follows ``o.used`` after 1.
     Throughput : one flit per cycle.
     Paths : ``o.ready`` to ``came`` and ``overflow``.
-    Reset : forgets the packet that comes in and all tickets.
+    Reset : forgets the packet that comes in and all link sequence numbers.
     """
 
     i: LinkFlit
     o: list[Arrival]
-    hello: Hello
+    handshake: Handshake
     down: Signal
     message: Message
     credit: Credits
@@ -90,7 +91,7 @@ class Deframer(Unit):
         members = {
             "i": In(link_flit_signature(spec)),
             "o": Out(arrival_signature(spec)).array(DATA_COUNT),
-            "hello": Out(hello_signature()),
+            "handshake": Out(handshake_signature()),
             "down": In(1),
             "message": Out(message_signature(spec)),
             "credit": Out(credit_signature(spec)),
@@ -103,11 +104,11 @@ class Deframer(Unit):
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
-        good, hello = Signal(), self.hello.payload
+        good, handshake = Signal(), self.handshake.payload
         m.d.comb += [
             good.eq(check.good & ~self.down),
-            self.hello.valid.eq(check.good & (check.header.kind == Kind.HELLO)),
-            *(hello[name].eq(check.header[name]) for name in HELLO_FIELDS),
+            self.handshake.valid.eq(check.good & (check.header.kind == Kind.HANDSHAKE)),
+            *(handshake[name].eq(check.header[name]) for name in HANDSHAKE_FIELDS),
         ]
         wanted, sync = self._sort(m, good, check.header, flow)
         left = Signal.like(check.header.last)
@@ -186,12 +187,12 @@ class Deframer(Unit):
     ) -> Value:
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol
-        # Tickets come round, and a source may say anything: all of the header tells packets apart.
+        # Link sequence numbers wrap, and a source may send any header: the whole header counts.
         way = () if protocol.ways is None else ("kind",)
         told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
         next_index = Signal.like(header.index)
-        patience = Signal(range(protocol.patience_cycles + 1))
+        timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
         )
@@ -217,15 +218,15 @@ class Deframer(Unit):
                 left.eq(header.last - header.index),
                 circuit.eq(header.circuit),
                 packet.eq(told),
-                patience.eq(0),
+                timeout.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):
             # Who asks for credits has nothing of a packet left to send.
             m.d.sync += opened.eq(0)
-        with m.Elif(opened & (patience == protocol.patience_cycles)):
+        with m.Elif(opened & (timeout == protocol.packet_timeout_cycles)):
             m.d.sync += opened.eq(0)
         with m.Elif(opened):
-            m.d.sync += patience.eq(patience + 1)
+            m.d.sync += timeout.eq(timeout + 1)
         with m.If(self.down):
             m.d.sync += opened.eq(0)
         return wanted & ~fits
@@ -233,7 +234,7 @@ class Deframer(Unit):
     def _limits(
         self, m: Module, header: data.View, wanted: Value, sync: Value, left: Value
     ) -> Value:
-        """Keep the limits, from the tickets seen and the room in the queues.
+        """Keep the limits, from the link sequence numbers seen and the space in the queues.
 
         ``left`` flits are to come of the packet that comes in. Return whether a packet that begins
         is one that had not begun before.
@@ -241,29 +242,31 @@ class Deframer(Unit):
         protocol, here = self.spec.protocol, self.credit.here
         news: list[Value] = []
         for number, arrival in enumerate(self.o):
-            ticket = Signal.like(
-                header.ticket, name=f"ticket_{number}"
+            link_sequence = Signal.like(
+                header.link_sequence, name=f"link_sequence_{number}"
             )  # of the flit that comes next
             mine = header.circuit == number
-            ahead = Signal.like(header.ticket, name=f"ahead_{number}")
-            m.d.comb += ahead.eq(header.ticket - ticket)
+            ahead = Signal.like(header.link_sequence, name=f"ahead_{number}")
+            m.d.comb += ahead.eq(header.link_sequence - link_sequence)
             news.append(mine & (ahead < protocol.buffer_flits))
             with m.If(wanted & news[-1]):
-                m.d.sync += ticket.eq(header.ticket + header.last + 1)
+                m.d.sync += link_sequence.eq(header.link_sequence + header.last + 1)
             with m.Elif(sync & mine):
-                m.d.sync += ticket.eq(header.ticket)
+                m.d.sync += link_sequence.eq(header.link_sequence)
             with m.Elif(self.down):
-                m.d.sync += ticket.eq(0)
-            # The packet that comes in has its room already.
+                m.d.sync += link_sequence.eq(0)
+            # The packet that comes in has its space already.
             kept = Signal.like(left, name=f"kept_{number}")
-            room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")
+            space = Signal(range(protocol.buffer_flits + 1), name=f"space_{number}")
             m.d.comb += [
                 kept.eq(Mux(arrival.incoming, left, 0)),
-                room.eq(protocol.buffer_flits - arrival.used - kept),
+                space.eq(protocol.buffer_flits - arrival.used - kept),
                 here.synced[number].eq(sync & mine),
             ]
-            limit = Signal.like(header.ticket, name=f"limit_{number}", init=protocol.buffer_flits)
-            m.d.sync += limit.eq(ticket + room)
+            limit = Signal.like(
+                header.link_sequence, name=f"limit_{number}", init=protocol.buffer_flits
+            )
+            m.d.sync += limit.eq(link_sequence + space)
             m.d.comb += here.limit[number].eq(limit)
         return Cat(news).any()
 

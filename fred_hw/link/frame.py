@@ -25,10 +25,11 @@ def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of what a flit carries in addition to its data.
 
     ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
-    ``ticket`` the packet's; with the last flit ``bad`` is high if the packet must not be used.
+    ``link_sequence`` the packet's; with the last flit ``bad`` is high if the packet must not be
+    used.
     """
     fields = spec.protocol.fields
-    own = {name: fields[name] for name in ("index", "ticket")}
+    own = {name: fields[name] for name in ("index", "link_sequence")}
     layout = {
         "last": 1,
         "circuit": fields["circuit"],

@@ -10,18 +10,26 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import CONTROL, CRC_BITS, DATA_COUNT, HEADER_BITS, HELLO_FIELDS, TURNED, Kind
+from fred_hw.protocol import (
+    CONTROL,
+    CRC_BITS,
+    DATA_COUNT,
+    HANDSHAKE_FIELDS,
+    HEADER_BITS,
+    TURNED,
+    Kind,
+)
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit
 
 from .crc import crc_masks
-from .credits import Limits, limit_signature, ticket_bits
+from .credits import Limits, limit_signature, link_sequence_bits
 from .crowding import crowding_layout, write_crowding
 from .flit import framed_signature
 from .frame import checked_layout
 from .header import header_layout, name_flow
 from .message import message_stream
-from .session import hello_layout
+from .session import handshake_layout
 
 __all__ = ["Framer"]
 
@@ -29,7 +37,7 @@ __all__ = ["Framer"]
 class Framer(Unit):
     """Put data flits and control messages on a link, and tell credits with them.
 
-    Hellos go first, then control messages, then what asks for missing credits, then data, then
+    Handshakes go first, then control messages, then what asks for missing credits, then data, then
     credits that nothing took along. Limits that changed are told one at a time, round robin over
     the circuits, each as it is in the cycle in which its flit is taken: what is offered may change
     until then.
@@ -45,16 +53,16 @@ class Framer(Unit):
         Data flits.
     message : In(message_stream(spec))
         Control messages.
-    hello : In(stream.Signature(hello_layout()))
-        Hellos, which go before all others.
+    handshake : In(stream.Signature(handshake_layout()))
+        Handshakes, which go before all others.
     down, begins : In(1)
-        All but hellos is lost, also behind one that nobody takes, but for another flit that was
+        All but handshakes is lost, also behind one that nobody takes, but for another flit that was
         offered before; all limits must be told.
     here : In(limit_signature(spec))
         Limits to tell.
-    lacks, ticket : In(3), In(ArrayLayout(ticket_bits(spec), 3))
+    lacks, link_sequence : In(3), In(ArrayLayout(link_sequence_bits(spec), 3))
         For each circuit whether credits are missing that must be asked for, if that lasts for
-        ``timeout_cycles``, and its next ticket.
+        ``timeout_cycles``, and its next link sequence number.
     crowding : In(crowding_layout())
         Where sources choose ways: what to tell with control messages and credits.
     o : Out(framed_signature(spec))
@@ -71,12 +79,12 @@ class Framer(Unit):
 
     i: stream.Interface
     message: stream.Interface
-    hello: stream.Interface
+    handshake: stream.Interface
     down: Signal
     begins: Signal
     here: Limits
     lacks: Signal
-    ticket: data.View
+    link_sequence: data.View
     crowding: data.View
     o: stream.Interface
 
@@ -86,12 +94,12 @@ class Framer(Unit):
         members = {
             "i": In(stream.Signature(checked_layout(spec))),
             "message": In(message_stream(spec)),
-            "hello": In(stream.Signature(hello_layout())),
+            "handshake": In(stream.Signature(handshake_layout())),
             "down": In(1),
             "begins": In(1),
             "here": In(limit_signature(spec)),
             "lacks": In(DATA_COUNT),
-            "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
+            "link_sequence": In(data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)),
             **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
@@ -103,27 +111,27 @@ class Framer(Unit):
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
         told = Signal()
         news, credit_circuit, limit = self._credits(m, told, kept)
-        sync, sync_circuit, sync_ticket = self._syncs(m, gone & syncs, kept & syncs)
-        choices = [self.hello.valid, self.message.valid, sync, self.i.valid, news]
+        sync, sync_circuit, sync_link_sequence = self._syncs(m, gone & syncs, kept & syncs)
+        choices = [self.handshake.valid, self.message.valid, sync, self.i.valid, news]
         grants, stalled = self._grants(m, choices, kept)
-        hello, message, sync_granted, packet, _ = grants
+        handshake, message, sync_granted, packet, _ = grants
         loses, behind = Signal(), Signal()
-        # Who hears a hello may not be up yet, and would not look at a limit.
+        # Who hears a handshake may not be up yet, and would not look at a limit.
         m.d.comb += [
             loses.eq(self.down & ~stalled),
-            # A neighbour that is dead may never take a hello.
-            behind.eq(self.down & hello),
-            told.eq(gone & ~hello),
+            # A neighbour that is dead may never take a handshake.
+            behind.eq(self.down & handshake),
+            told.eq(gone & ~handshake),
         ]
         header = Signal(header_layout())
         m.d.comb += [
             syncs.eq(sync_granted),
-            header.credit_circuit.eq(Mux(hello, CONTROL, credit_circuit)),
-            header.credit_limit.eq(Mux(hello, 0, limit)),
+            header.credit_circuit.eq(Mux(handshake, CONTROL, credit_circuit)),
+            header.credit_limit.eq(Mux(handshake, 0, limit)),
         ]
-        with m.If(hello):
-            m.d.comb += [header.kind.eq(Kind.HELLO), header.circuit.eq(CONTROL)]
-            m.d.comb += [header[name].eq(self.hello.payload[name]) for name in HELLO_FIELDS]
+        with m.If(handshake):
+            m.d.comb += [header.kind.eq(Kind.HANDSHAKE), header.circuit.eq(CONTROL)]
+            m.d.comb += [header[name].eq(self.handshake.payload[name]) for name in HANDSHAKE_FIELDS]
         with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):
@@ -139,19 +147,19 @@ class Framer(Unit):
             m.d.comb += [
                 header.kind.eq(Kind.SYNC),
                 header.circuit.eq(sync_circuit),
-                header.ticket.eq(sync_ticket),
+                header.link_sequence.eq(sync_link_sequence),
             ]
         with m.Else():
             m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
             self._tell_crowding(m, header)
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
-            self.o.valid.eq(hello | (Cat(grants).any() & ~loses)),
+            self.o.valid.eq(handshake | (Cat(grants).any() & ~loses)),
             o.header.eq(header),
             o.data.eq(Mux(packet, checked.data, 0)),
             o.last.eq(~packet | checked.frame.last),
             o.crc.eq(self._crc(header.as_value(), packet)),
-            self.hello.ready.eq(hello & self.o.ready),
+            self.handshake.ready.eq(handshake & self.o.ready),
             self.i.ready.eq(behind | (packet & (self.o.ready | loses))),
             self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
@@ -188,7 +196,7 @@ class Framer(Unit):
             header.sequence.eq(descriptor.sequence),
             header.index.eq(frame.index),
             header.last.eq(descriptor.length),
-            header.ticket.eq(frame.ticket),
+            header.link_sequence.eq(frame.link_sequence),
         ]
         if self.spec.protocol.ways is not None:
             with m.If(descriptor.turned):
@@ -213,7 +221,7 @@ class Framer(Unit):
 
         The circuit is chosen a cycle before, its limit is that of now.
         """
-        bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
+        bits, most = link_sequence_bits(self.spec), self.spec.protocol.buffer_flits
         circuit = Signal(2, init=CONTROL)
         changed, behind = Signal(DATA_COUNT), Signal(DATA_COUNT)
         chosen, later = next_turn(m, "told", changed, behind)
@@ -234,14 +242,14 @@ class Framer(Unit):
         return news, circuit, selected(circuit, list(self.here.limit))
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether to ask for missing credits, of which circuit, and its next ticket.
+        """Return whether to request credits, of which circuit, and its next link sequence number.
 
         Called with whether a question is taken, and whether one is offered and is not.
         """
         timeout = self.spec.protocol.timeout_cycles
         timer, due, still = Signal(range(timeout + 1)), Signal(), Signal()
         circuit, following = Signal(2), Signal(2)
-        ticket = Signal(ticket_bits(self.spec))
+        link_sequence = Signal(link_sequence_bits(self.spec))
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
         for number in range(DATA_COUNT):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
@@ -253,6 +261,6 @@ class Framer(Unit):
             m.d.sync += [
                 timer.eq(timer + 1),
                 circuit.eq(following),
-                ticket.eq(selected(following, list(self.ticket))),
+                link_sequence.eq(selected(following, list(self.link_sequence))),
             ]
-        return due & still, circuit, ticket
+        return due & still, circuit, link_sequence

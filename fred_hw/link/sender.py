@@ -14,13 +14,13 @@ from fred_hw.unit import Unit, place
 
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc
-from .credits import Credits, credit_signature, ticket_bits
+from .credits import Credits, credit_signature, link_sequence_bits
 from .crowding import crowding_layout
 from .flit import framed_layout, framed_signature
 from .frame import FramedData, checked_layout, frame_layout, frame_signature
 from .framer import Framer
 from .message import message_stream
-from .session import hello_layout
+from .session import handshake_layout
 
 __all__ = ["Sender"]
 
@@ -28,8 +28,9 @@ __all__ = ["Sender"]
 class Sender(Unit):
     """Send flits of packets that have credits, control messages and credits.
 
-    A packet takes its ticket when it starts; its flits may come later, packet after packet in the
-    order of their starts. There are never more than ``depth`` flits inside: who sends counts them.
+    A packet takes its link sequence number when it starts; its flits may come later, packet after
+    packet in the order of their starts. There are never more than ``depth`` flits inside: who sends
+    counts them.
 
     Parameters
     ----------
@@ -42,21 +43,21 @@ class Sender(Unit):
     -------
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
-    room : Out(3)
-        For each circuit whether the neighbour has room for a largest packet.
+    space : Out(3)
+        For each circuit whether the neighbour has space for a largest packet.
     start : In(3)
-        A packet of the circuit starts; one at most, only while there is ``room``.
+        A packet of the circuit starts; one at most, only while there is ``space``.
     length : In(last)
         Place of its last flit.
-    ticket : Out(ticket_bits(spec))
+    link_sequence : Out(link_sequence_bits(spec))
         Of the packet that started last, from the cycle behind its start on.
     wanted : In(3)
-        Circuits that a packet waits to start on: while there is room, missing credits of theirs
+        Circuits that a packet waits to start on: while there is space, missing credits of theirs
         need not be asked for.
-    hello : In(stream.Signature(hello_layout()))
-        Hellos to send, see ``sending_signature``.
+    handshake : In(stream.Signature(handshake_layout()))
+        Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
-        See ``sending_signature``. While ``down``, all but hellos is lost.
+        See ``sending_signature``. While ``down``, all but handshakes is lost.
     swallows : In(1)
         Packets may start while ``down``, and are lost, until ``closing``.
     i : In(frame_signature(spec))
@@ -73,19 +74,20 @@ class Sender(Unit):
     Timing
     ------
     Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, 1 from ``message``; 1 from
-        ``start`` to ``room``, 2 from ``credit.grant``.
+        ``start`` to ``space``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
     Paths : ``message``, ``wanted`` and ``o.ready`` to ``message.ready`` and ``gone``.
-    Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
+    Reset : forgets what is inside, link sequence numbers and limits; the neighbour must be reset
+    with it.
     """
 
     credit: Credits
-    room: Signal
+    space: Signal
     start: Signal
     length: Signal
-    ticket: Signal
+    link_sequence: Signal
     wanted: Signal
-    hello: stream.Interface
+    handshake: stream.Interface
     down: Signal
     closing: Signal
     begins: Signal
@@ -103,12 +105,12 @@ class Sender(Unit):
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
         members = {
             "credit": In(credit_signature(spec)),
-            "room": Out(DATA_COUNT),
+            "space": Out(DATA_COUNT),
             "start": In(DATA_COUNT),
             "length": In(spec.protocol.fields["last"]),
-            "ticket": Out(ticket_bits(spec)),
+            "link_sequence": Out(link_sequence_bits(spec)),
             "wanted": In(DATA_COUNT),
-            "hello": In(stream.Signature(hello_layout())),
+            "handshake": In(stream.Signature(handshake_layout())),
             **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
             "empty": Out(1),
             "i": In(frame_signature(spec)),
@@ -125,7 +127,7 @@ class Sender(Unit):
         self._pass(m, queue, framer)
         wiring.connect(m, wiring.flipped(self.credit.here), framer.here)
         wiring.connect(m, wiring.flipped(self.message), framer.message)
-        wiring.connect(m, wiring.flipped(self.hello), framer.hello)
+        wiring.connect(m, wiring.flipped(self.handshake), framer.handshake)
         m.d.comb += [framer.down.eq(self.down), framer.begins.eq(self.begins)]
         if self.spec.protocol.ways is not None:
             m.d.comb += framer.crowding.eq(self.crowding)
@@ -135,7 +137,7 @@ class Sender(Unit):
         leaving = framer.i.payload.frame
         m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
         ends = self.gone & leaving.last
-        held, there, begun = Signal.like(self.ticket), Signal(DATA_COUNT), Signal(DATA_COUNT)
+        held, there, begun = Signal.like(self.link_sequence), Signal(DATA_COUNT), Signal(DATA_COUNT)
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):
@@ -152,16 +154,16 @@ class Sender(Unit):
                 credits.lost.eq(self.down & self.swallows),
                 credits.begins.eq(self.begins),
                 there[number].eq(inside),
-                self.room[number].eq(credits.room),
-                framer.ticket[number].eq(credits.ticket),
+                self.space[number].eq(credits.space),
+                framer.link_sequence[number].eq(credits.link_sequence),
                 # A circuit with a packet that is about to start or on its way need not ask.
                 framer.lacks[number].eq(
-                    credits.owed & ~inside & ~(self.wanted[number] & credits.room)
+                    credits.owed & ~inside & ~(self.wanted[number] & credits.space)
                 ),
             ]
         m.d.sync += begun.eq(self.start)
-        m.d.comb += self.ticket.eq(Mux(begun.any(), one_hot_mux(begun, taken), held))
-        m.d.sync += held.eq(self.ticket)
+        m.d.comb += self.link_sequence.eq(Mux(begun.any(), one_hot_mux(begun, taken), held))
+        m.d.sync += held.eq(self.link_sequence)
 
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
         """Compute the CRCs of flits, and queue those that cannot go at once."""

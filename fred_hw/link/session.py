@@ -6,34 +6,34 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.protocol import HEADER_FIELDS, HELLO_FIELDS
+from fred_hw.protocol import HANDSHAKE_FIELDS, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 __all__ = [
-    "Hello",
+    "Handshake",
     "LinkSession",
     "Session",
-    "hello_layout",
-    "hello_signature",
+    "handshake_layout",
+    "handshake_signature",
     "join_session",
     "sending_signature",
     "session_signature",
 ]
 
 
-class Hello(wiring.PureInterface):
-    """A received hello of the link handshake."""
+class Handshake(wiring.PureInterface):
+    """A received handshake of the link handshake."""
 
     valid: Signal
     payload: data.View
 
 
 class Session(wiring.PureInterface):
-    """State of a session: what the link may carry, and hellos."""
+    """State of a session: what the link may carry, and handshakes."""
 
-    came: Hello
-    hello: stream.Interface
+    came: Handshake
+    handshake: stream.Interface
     down: Signal
     closing: Signal
     begins: Signal
@@ -41,20 +41,20 @@ class Session(wiring.PureInterface):
     empty: Signal
 
 
-def hello_layout() -> data.StructLayout:
-    """Return the layout of a hello (docs/reference/protocol.md)."""
-    return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
+def handshake_layout() -> data.StructLayout:
+    """Return the layout of a handshake (docs/reference/protocol.md)."""
+    return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HANDSHAKE_FIELDS})
 
 
-def hello_signature() -> wiring.Signature:
-    """Return the signature of received hellos.
+def handshake_signature() -> wiring.Signature:
+    """Return the signature of received handshakes.
 
     Members
     -------
-    valid, payload : Out(1), Out(hello_layout())
-        High for a cycle with each, and the hello.
+    valid, payload : Out(1), Out(handshake_layout())
+        High for a cycle with each, and the handshake.
     """
-    return wiring.Signature({"valid": Out(1), "payload": Out(hello_layout())})
+    return wiring.Signature({"valid": Out(1), "payload": Out(handshake_layout())})
 
 
 def sending_signature() -> wiring.Signature:
@@ -62,19 +62,20 @@ def sending_signature() -> wiring.Signature:
 
     Members
     -------
-    hello : Out(stream.Signature(hello_layout()))
+    handshake : Out(stream.Signature(handshake_layout()))
         To send; goes before all others.
     down : Out(1)
-        Nothing but hellos counts or goes out; what else there is to send is lost.
+        Nothing but handshakes counts or goes out; what else there is to send is lost.
     closing : Out(1)
         No packet may start from the next cycle on.
     begins : Out(1)
-        Tickets start at 0, and nothing is known of limits; the other end is told those of here.
+        Link sequence numbers start at 0, and nothing is known of limits; the other end is told
+        those of here.
     empty : In(1)
         No packet has started that has not left.
     """
     members = {
-        "hello": Out(stream.Signature(hello_layout())),
+        "handshake": Out(stream.Signature(handshake_layout())),
         "down": Out(1),
         "closing": Out(1),
         "begins": Out(1),
@@ -88,15 +89,15 @@ def session_signature() -> wiring.Signature:
 
     Members
     -------
-    came : In(hello_signature())
-        Hellos that come.
+    came : In(handshake_signature())
+        Handshakes that come.
     refused : Out(1)
-        High for a cycle for each hello of an end that does not fit.
+        High for a cycle for each handshake of an end that does not fit.
     <the others>
         See :func:`sending_signature`.
     """
     sending = sending_signature().members
-    return wiring.Signature({"came": In(hello_signature()), "refused": Out(1), **sending})
+    return wiring.Signature({"came": In(handshake_signature()), "refused": Out(1), **sending})
 
 
 def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
@@ -109,11 +110,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
     link : Session
         The session.
     receiver, sender : units
-        What has ``hello`` and ``down`` as in ``Deframer``, and what has the members of
+        What has ``handshake`` and ``down`` as in ``Deframer``, and what has the members of
         :func:`sending_signature`.
     """
-    wiring.connect(m, receiver.hello, link.came)
-    wiring.connect(m, link.hello, sender.hello)
+    wiring.connect(m, receiver.handshake, link.came)
+    wiring.connect(m, link.handshake, sender.handshake)
     m.d.comb += [
         receiver.down.eq(link.down),
         *(getattr(sender, name).eq(getattr(link, name)) for name in ("down", "closing", "begins")),
@@ -124,10 +125,11 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
 class LinkSession(Unit):
     """Link handshake: start a session with the neighbour after a reset of either side.
 
-    Each end has an incarnation, another one after each reset. A link is up when each end has heard
-    that of the other and said so. An end that hears of another incarnation ends the packets
-    under way, starts tickets and limits anew, and says what it has heard; nothing but hellos passes
-    until it is up again. An end that speaks otherwise, or has other sizes, never gets up.
+    Each end has an session ID, another one after each reset. A link is up when each end has heard
+    that of the other and said so. An end that hears of another session ID ends the packets
+    under way, starts link sequence numbers and limits anew, and says what it has heard; nothing but
+    handshakes passes until it is up again. An end that speaks otherwise, or has other sizes, never
+    gets up.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ class LinkSession(Unit):
 
     Members
     -------
-    incarnation : In(8)
+    session_id : In(8)
         Of this end; constant between resets, and another one behind each.
     link : Out(session_signature())
         The end.
@@ -145,15 +147,16 @@ class LinkSession(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a hello to ``up``, 2 to ``link.hello``, 4 if it is of another incarnation
-        and no packet has to leave. A hello goes a cycle after reset, and ``timeout_cycles + 2``
+    Latency : 1 cycle from a handshake to ``up``, 2 to ``link.handshake``, 4 if it is of another
+    session ID
+        and no packet has to leave. A handshake goes a cycle after reset, and ``timeout_cycles + 2``
         after one that was taken at once, until it is up.
-    Throughput : one hello per cycle.
+    Throughput : one handshake per cycle.
     Paths : ``link.empty`` to ``link.begins``.
     Reset : down, and nothing is known of the other end.
     """
 
-    incarnation: Signal
+    session_id: Signal
     link: Session
     up: Signal
 
@@ -161,45 +164,47 @@ class LinkSession(Unit):
         self.spec = check_spec("LinkSession", spec)
         self.unit_name = f"link_session_t{spec.protocol.timeout_cycles}_d{spec.digest:x}"
         members = {
-            "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+            "session_id": In(HEADER_FIELDS["session_id"].bits),
             "link": Out(session_signature()),
             "up": Out(1),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        link, came, hello = self.link, self.link.came.payload, self.link.hello
+        link, came, handshake = self.link, self.link.came.payload, self.link.handshake
         timeout = self.spec.protocol.timeout_cycles
         heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
         knows, fresh, agreed, drained, fits, renewed = (
             Signal(name=name) for name in ("knows", "fresh", "agreed", "drained", "fits", "renewed")
         )
         due = Signal(init=1)
-        changing = {name: hello.payload.shape()[name].shape for name in ("heard", "knows", "up")}
+        changing = {
+            name: handshake.payload.shape()[name].shape for name in ("heard", "knows", "up")
+        }
         said = Signal(data.StructLayout(changing))
         m.d.comb += [
             fits.eq(link.came.valid & (came.digest == self.spec.digest)),
             link.refused.eq(link.came.valid & ~fits),
-            renewed.eq(fits & (~knows | (came.incarnation != heard))),
+            renewed.eq(fits & (~knows | (came.session_id != heard))),
             self.up.eq(fresh & agreed),
             link.down.eq(~self.up),
             # What starts in the first cycle is counted in the next.
             link.closing.eq(knows & ~self.up),
             link.begins.eq(link.closing & (fresh | (drained & link.empty))),
-            hello.payload.incarnation.eq(self.incarnation),
-            hello.payload.digest.eq(self.spec.digest),
-            hello.payload.heard.eq(said.heard),
-            hello.payload.knows.eq(said.knows),
-            hello.payload.up.eq(said.up),
+            handshake.payload.session_id.eq(self.session_id),
+            handshake.payload.digest.eq(self.spec.digest),
+            handshake.payload.heard.eq(said.heard),
+            handshake.payload.knows.eq(said.knows),
+            handshake.payload.up.eq(said.up),
         ]
         m.d.sync += [drained.eq(link.closing & ~renewed), timer.eq(timer + 1)]
         with m.If(self.up | due | (timer == timeout)):
             m.d.sync += timer.eq(0)
         # One that is offered stays as it is.
-        with m.If(~hello.valid | hello.ready):
+        with m.If(~handshake.valid | handshake.ready):
             m.d.sync += [
                 due.eq(0),
-                hello.valid.eq(due),
+                handshake.valid.eq(due),
                 said.heard.eq(heard),
                 said.knows.eq(fresh),
                 said.up.eq(self.up),
@@ -209,9 +214,9 @@ class LinkSession(Unit):
         with m.If(link.begins & ~fresh):
             m.d.sync += [fresh.eq(1), due.eq(1)]
         with m.If(renewed):
-            m.d.sync += [heard.eq(came.incarnation), knows.eq(1), fresh.eq(0)]
+            m.d.sync += [heard.eq(came.session_id), knows.eq(1), fresh.eq(0)]
         with m.If(fits):
-            m.d.sync += agreed.eq(came.knows & (came.heard == self.incarnation))
+            m.d.sync += agreed.eq(came.knows & (came.heard == self.session_id))
             # Who is not up waits for an answer, which says nothing before this end is ready.
             with m.If(~came.up & fresh & ~renewed):
                 m.d.sync += due.eq(1)

@@ -11,7 +11,7 @@ __all__ = ["Allocator"]
 class Allocator(Matching):
     """Match inputs and outputs of a crossbar, all at a time.
 
-    An input asks for the output of its most urgent packet whose output is free and has room; an
+    An input asks for the output of its most urgent packet whose output is free and has space; an
     output takes the most urgent of those that ask it, inputs of one circuit round robin, counted by
     packets that start. Both may have a packet under way that ends in this cycle, so that packet
     follows packet without a gap. A path stays until its input or its output is wanted for another.
@@ -28,8 +28,8 @@ class Allocator(Matching):
     coming : In(ArrayLayout(P, 3)).array(P)
         For each input and circuit the output of the next packet, as the only bit that is high,
         or 0.
-    room : In(3).array(P)
-        For each output the circuits that have room for a packet.
+    space : In(3).array(P)
+        For each output the circuits that have space for a packet.
     starts : In(P)
         Inputs that start a packet on their path.
     holds, closing : In(P), In(P)

@@ -35,7 +35,7 @@ class PacketQueue(FlitQueue):
     """Queue packets without their payload, and offer the one at the head.
 
     A packet that waits at the head between two ``tick`` is thrown away, as the next router or NPU
-    has had no room for it for so long.
+    has had no space for it for so long.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class PacketQueue(FlitQueue):
     arrives, mark, incoming : In(1), In(stamp_layout(spec)), In(1)
         A flit comes, and what it is; whether more may come of the packet of the last one.
     ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is room for a flit, else it is lost; flits inside, one that goes counted for a
-        cycle more.
+        Whether there is space for a flit, else it is lost; flits inside, one that goes counted for
+        a cycle more.
     tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
         Where the payload of a flit that comes belongs, and where that of the head is.
     tick : In(1)

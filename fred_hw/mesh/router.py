@@ -57,7 +57,7 @@ class MeshRouter(Unit):
         Flits to port k.
     position : In(position_layout(mesh))
         Column and row of the router, constant.
-    incarnation : In(8)
+    session_id : In(8)
         See ``LinkSession``.
     up : Out(P)
         Links that are up, ports in order.
@@ -82,7 +82,7 @@ class MeshRouter(Unit):
     """
 
     position: data.View
-    incarnation: Signal
+    session_id: Signal
     up: Signal
     errors: Signal
     dropped: Signal
@@ -99,7 +99,7 @@ class MeshRouter(Unit):
             members |= axis_members(number, spec.data_width)
         members |= {
             "position": In(position_layout(mesh)),
-            "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+            "session_id": In(HEADER_FIELDS["session_id"].bits),
             "up": Out(len(self.directions)),
             "errors": Out(len(ERRORS)),
             "dropped": Out(1),
@@ -129,7 +129,7 @@ class MeshRouter(Unit):
                 messages.exits[k].eq(ins[k].exit),
                 ins[k].position.eq(self.position),
                 ins[k].tick.eq(tick),
-                sessions[k].incarnation.eq(self.incarnation),
+                sessions[k].session_id.eq(self.session_id),
                 self.up[k].eq(sessions[k].up),
             ]
         self._move(m, ins, outs)
@@ -144,8 +144,8 @@ class MeshRouter(Unit):
         ]
 
     def _tick(self, m: Module) -> Signal:
-        """Return a strobe every ``stuck_cycles``, so that one counter does for all queues."""
-        period = self.spec.protocol.stuck_cycles
+        """Return a strobe every ``head_of_line_timeout_cycles``: one counter serves all queues."""
+        period = self.spec.protocol.head_of_line_timeout_cycles
         clock, tick = Signal(range(period)), Signal()
         m.d.sync += [clock.eq(clock + 1), tick.eq(clock == period - 1)]
         with m.If(clock == period - 1):
@@ -160,17 +160,17 @@ class MeshRouter(Unit):
         sources = [
             place(m, f"source_{name}", UnicastSequencer(spec=spec)) for name in self.directions
         ]
-        rooms = Signal(count)
+        spaces = Signal(count)
         m.d.comb += [
-            rooms[k].eq(selected(allocator.circuit_to[k], list(out.injection.room)))
+            spaces[k].eq(selected(allocator.circuit_to[k], list(out.injection.space)))
             for k, out in enumerate(outs)
         ]
         for k, (port, source) in enumerate(zip(ins, sources, strict=True)):
             circuit, path = allocator.circuit_of[k], allocator.destination_of[k]
-            self._look(m, port, source, circuit, path, rooms)
+            self._look(m, port, source, circuit, path, spaces)
             m.d.comb += [
                 allocator.coming[k].eq(port.head.coming),
-                allocator.room[k].eq(outs[k].injection.room),
+                allocator.space[k].eq(outs[k].injection.space),
                 allocator.starts[k].eq(source.start),
                 allocator.holds[k].eq(source.lasts),
                 allocator.closing[k].eq(source.closing),
@@ -215,7 +215,7 @@ class MeshRouter(Unit):
             m.d.sync += crowding[name].eq(
                 Cat(
                     count[:-1] | count[-1].replicate(CROWDING_BITS - 1),
-                    (wanted & ~outs[port].injection.room).any(),
+                    (wanted & ~outs[port].injection.space).any(),
                 )
             )
         m.d.comb += [out.crowding.eq(crowding) for out in outs]
@@ -227,7 +227,7 @@ class MeshRouter(Unit):
         source: UnicastSequencer,
         circuit: Value,
         path: Value,
-        rooms: Value,
+        spaces: Value,
     ) -> None:
         """Tell a sequencer of the packet that its input has a path for, and the input of it."""
         head = port.head
@@ -245,7 +245,7 @@ class MeshRouter(Unit):
                 selected(circuit, states)
             ),
             source.may.eq(1),
-            source.room.eq((path & rooms).any()),
+            source.space.eq((path & spaces).any()),
             source.length.eq(head.descriptor.length),
             head.circuit.eq(circuit),
             head.start.eq(source.start),

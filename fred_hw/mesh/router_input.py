@@ -12,7 +12,7 @@ from fred_hw.gates.select import selected
 from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
-from fred_hw.link.session import hello_signature
+from fred_hw.link.session import handshake_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, TURNED
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
@@ -95,7 +95,7 @@ class RouterInput(Arrivals):
         The flits that are taken.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise, of unicasts alone.
-    hello, down : Out(hello_signature()), In(1)
+    handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
         Port that a ``message`` leaves by.
@@ -137,7 +137,7 @@ class RouterInput(Arrivals):
             "flit": Out(flit_signature(spec.data_width)),
             "credit": Out(credit_signature(spec)),
             "message": Out(message_signature(spec)),
-            "hello": Out(hello_signature()),
+            "handshake": Out(handshake_signature()),
             "down": In(1),
             "exit": Out(port_bits(spec)),
             **dict.fromkeys(strobes, Out(1)),

@@ -131,7 +131,7 @@ class Acknowledger(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Acknowledger", spec)
         ports = spec.ports
-        self.unit_name = f"acknowledger_m{spec.middle}_p{ports}_{spec.protocol.suffix}"
+        self.unit_name = f"acknowledger_m{spec.middle_switches}_p{ports}_{spec.protocol.suffix}"
         members = {
             "message": In(message_signature(spec)).array(ports),
             "exits": In(data.ArrayLayout(port_bits(spec), ports)),
@@ -290,7 +290,7 @@ class Acknowledger(Unit):
         self, m: Module, case: data.View, flow: Progress, key: Value, obeyed: Value
     ) -> Value:
         """Return whether a nack is to be obeyed: all outputs may ask for the same packet."""
-        pause = self.spec.protocol.patience_cycles // 2
+        pause = self.spec.protocol.packet_timeout_cycles // 2
         again, recent = Signal(), Signal(range(pause + 1))
         last_key, last_number = Signal.like(key), Signal.like(case.number)
         back = Signal.like(case.number)

@@ -36,7 +36,7 @@ class SwitchCore(Unit):
     """Carry packets of flows from ports to ports, phase by phase.
 
     A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
-    all of its inputs have it at the head of the phase's circuit and all of its outputs have room
+    all of its inputs have it at the head of the phase's circuit and all of its outputs have space
     for all of it; then a flit goes in whenever all inputs have one. All inputs must have the packet
     of the number that is due, so a reduction only ever adds flits of equal place of packets of
     equal number. Which phase is served is the scheduler's choice. Packets of the default index are
@@ -171,27 +171,27 @@ class SwitchCore(Unit):
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
         """Tell the scheduler what waits where, and the ports which phases they serve."""
-        # Flows look at room in the same cycle; the scheduler, which is large, need not.
-        rooms = [Signal(self.spec.ports, name=f"room_{name}") for name in DATA_CIRCUITS]
-        for circuit, room in enumerate(rooms):
-            m.d.sync += room.eq(Cat(out.injection.room[circuit] for out in outs))
+        # Flows look at space in the same cycle; the scheduler, which is large, need not.
+        spaces = [Signal(self.spec.ports, name=f"space_{name}") for name in DATA_CIRCUITS]
+        for circuit, space in enumerate(spaces):
+            m.d.sync += space.eq(Cat(out.injection.space[circuit] for out in outs))
         for k, (hints, port) in enumerate(zip(scheduler.ports, ins, strict=True)):
             m.d.comb += [
                 hints.waiting.eq(port.head.waiting),
                 port.serves.eq(hints.serves),
-                hints.room.eq(Cat(room[k] for room in rooms)),
+                hints.space.eq(Cat(space[k] for space in spaces)),
             ]
-            for circuit, room in enumerate(rooms):
+            for circuit, space in enumerate(spaces):
                 descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
                 m.d.comb += [
                     hints.phases[circuit].eq(descriptor.phase),
-                    hints.reaches[circuit].eq(room.bit_select(exits, 1)),
+                    hints.reaches[circuit].eq(space.bit_select(exits, 1)),
                 ]
 
     def _guard(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
     ) -> None:
-        """Let room be kept for who would never find any."""
+        """Let space be kept for who would never find any."""
         guard, service = place(m, "guard", StarvationGuard(spec=self.spec)), scheduler.service
         m.d.comb += [
             guard.probes.eq(scheduler.probes),

@@ -83,7 +83,7 @@ class Dispatcher(Unit):
             "hold": In(1),
             "heads": In(head_signature(spec)).array(ports),
             "injections": Out(injection_signature(spec)).array(ports),
-            "configuration": Out(configuration_width(ports, spec.middle)),
+            "configuration": Out(configuration_width(ports, spec.middle_switches)),
             "moving": Out(1),
             "longer": Out(ports),
         }
@@ -91,7 +91,9 @@ class Dispatcher(Unit):
 
     def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
-        router = place(m, "router", OnlineRouter(ports=spec.ports, middle=spec.middle))
+        router = place(
+            m, "router", OnlineRouter(ports=spec.ports, middle_switches=spec.middle_switches)
+        )
         states = port_states_signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
         unicasts = [
@@ -170,11 +172,11 @@ class Dispatcher(Unit):
     def _look(
         self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
     ) -> list[data.View]:
-        """Look at the heads of the circuits that are served, and at what has room on them.
+        """Look at the heads of the circuits that are served, and at what has space on them.
 
         Return what is known of the unicasts at the heads.
         """
-        rooms = Signal(self.spec.ports, name="room_of_unicasts")
+        spaces = Signal(self.spec.ports, name="space_of_unicasts")
         layout = descriptor_layout(self.spec)
         descriptors, strobes = [], 5
         width = strobes + self.spec.protocol.fields["last"]
@@ -190,7 +192,7 @@ class Dispatcher(Unit):
                 seen = head.valid[c], head.last[c], head.broken[c], here, lone
                 m.d.comb += [
                     of.values[c].eq(Cat(*seen, head.descriptor[c].length)),
-                    to.values[c].eq(injection.room[c]),
+                    to.values[c].eq(injection.space[c]),
                 ]
             descriptor = Signal(layout, name=f"descriptor_of_{k}")
             of_unicast = Signal(layout, name=f"descriptor_of_unicast_{k}")
@@ -209,9 +211,9 @@ class Dispatcher(Unit):
                 of_unicast.length.eq(of.of_unicast[strobes:]),
                 Cat(one[k] for one in known).eq(of.of_phase),
                 Cat(own).eq(of.of_unicast),
-                states.room[k].eq(to.of_phase),
-                rooms[k].eq(to.of_unicast),
-                unicast.room.eq((path & rooms).any()),
+                states.space[k].eq(to.of_phase),
+                spaces[k].eq(to.of_unicast),
+                unicast.space.eq((path & spaces).any()),
                 unicast.length.eq(of_unicast.length),
             ]
         return descriptors
@@ -231,7 +233,7 @@ class Dispatcher(Unit):
         for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
                 router.coming[k].eq(head.coming),
-                router.room[k].eq(self.injections[k].room),
+                router.space[k].eq(self.injections[k].space),
                 router.closing[k].eq(unicast.closing),
                 router.starts[k].eq(unicast.start),
                 router.holds[k].eq(unicast.lasts),

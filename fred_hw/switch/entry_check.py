@@ -53,14 +53,16 @@ class EntryCheck(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("EntryCheck", spec)
-        self.unit_name = f"entry_check_m{spec.middle}_p{spec.ports}"
+        self.unit_name = f"entry_check_m{spec.middle_switches}_p{spec.ports}"
         super().__init__(
             {"entry": In(entry_layout(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
         )
 
     def build(self, m: Module) -> None:
         ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs
-        tracer = place(m, "tracer", PathTracer(ports=ports, middle=self.spec.middle))
+        tracer = place(
+            m, "tracer", PathTracer(ports=ports, middle_switches=self.spec.middle_switches)
+        )
         mark, looks, last, good = Signal(ports), Signal(), Signal(), Signal()
         flow, gets, reached = Signal(ports.bit_length()), Signal(ports), Signal(ports)
         m.d.comb += [

@@ -17,7 +17,7 @@ class PortStates(wiring.PureInterface):
 
     may: Signal
     here: Signal
-    room: Signal
+    space: Signal
     valid: Signal
     broken: Signal
     last: Signal
@@ -31,8 +31,8 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     may : Out(1)
         Whether packets may start.
-    here, room : Out(P)
-        Inputs with a packet that is due, outputs with room for one.
+    here, space : Out(P)
+        Inputs with a packet that is due, outputs with space for one.
     valid, broken, last : Out(P)
         Inputs with a flit, without the rest of their packet, with its last flit.
     descriptors : Out(ArrayLayout(descriptor_layout(spec), P))
@@ -41,7 +41,7 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
     ports = spec.ports
     members = {
         "may": Out(1),
-        **dict.fromkeys(("here", "room", "valid", "broken", "last"), Out(ports)),
+        **dict.fromkeys(("here", "space", "valid", "broken", "last"), Out(ports)),
         "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
     }
     return wiring.Signature(members)
@@ -126,7 +126,7 @@ class FlowSequencer(Unit):
         under_way, cut, there = self.under_way, Signal(), Signal()
         m.d.comb += [
             self.able.eq(
-                ~under_way & members.any() & (of.here | ~members).all() & (of.room | ~ends).all()
+                ~under_way & members.any() & (of.here | ~members).all() & (of.space | ~ends).all()
             ),
             self.start.eq(of.may & self.able),
             there.eq((of.valid | of.broken | ~members).all()),

@@ -21,7 +21,7 @@ def matching_members(ports: int) -> dict[str, Member]:
     """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`."""
     return {
         "coming": In(data.ArrayLayout(ports, DATA_COUNT)).array(ports),
-        "room": In(DATA_COUNT).array(ports),
+        "space": In(DATA_COUNT).array(ports),
         **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
         "destination_of": Out(ports).array(ports),
         "circuit_of": Out(2).array(ports),
@@ -39,7 +39,7 @@ class Matching(Unit):
     """
 
     coming: list[data.View]
-    room: list[Signal]
+    space: list[Signal]
     starts: Signal
     holds: Signal
     closing: Signal
@@ -64,7 +64,7 @@ class Matching(Unit):
         shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
             others = granted.any() if in_the_way else 0
-            # Who keeps a path that others want would be before them whenever room comes.
+            # Who keeps a path that others want would be before them whenever space comes.
             used = Signal(name=f"used_{k}")
             with m.If(granted[k]):
                 m.d.sync += used.eq(0)
@@ -96,17 +96,17 @@ class Matching(Unit):
         m.d.sync += [
             stays.eq(goes_on),
             busy.eq(self._ends(goes_on)),
-            # Where a packet ends there may be room in a moment: the next source gets the path
+            # Where a packet ends there may be space in a moment: the next source gets the path
             # before.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
-        rooms = [
-            wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
+        spaces = [
+            wire(m, f"space_{name}", Cat(space[c] for space in self.space) | ending)
             for c, name in enumerate(DATA_CIRCUITS)
         ]
         vacant = [
-            wire(m, f"vacant_{name}", room & ~busy)
-            for name, room in zip(DATA_CIRCUITS, rooms, strict=True)
+            wire(m, f"vacant_{name}", space & ~busy)
+            for name, space in zip(DATA_CIRCUITS, spaces, strict=True)
         ]
         requests: list[SourceRequest] = []
         for k, coming in enumerate(self.coming):
@@ -120,7 +120,7 @@ class Matching(Unit):
             for c in range(DATA_COUNT):
                 m.d.comb += [
                     request.coming[c].eq(coming[c]),
-                    request.rooms[c].eq(rooms[c]),
+                    request.spaces[c].eq(spaces[c]),
                     request.vacant[c].eq(vacant[c]),
                 ]
         return requests

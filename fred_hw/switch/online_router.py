@@ -22,16 +22,16 @@ class OnlineRouter(Matching):
     """Match sources of unicasts and destinations, all at a time, and find their paths.
 
     A source asks for the destination of its most urgent packet whose destination is free and has
-    room; a destination takes the most urgent of those that ask it, sources of one circuit round
+    space; a destination takes the most urgent of those that ask it, sources of one circuit round
     robin. Both may have a packet under way that ends in this cycle, so that packet follows packet
-    without a gap. A path stays until its source or its destination is wanted for another, with room
-    or without. A packet
+    without a gap. A path stays until its source or its destination is wanted for another, with
+    space or without. A packet
     whose destination was not free when its source was lets ``PASSES`` packets of less urgent
     circuits go ahead; then its source waits for it. With two middle subswitches see ``PathClaims``.
 
     Parameters
     ----------
-    ports, middle : int
+    ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
     Members
@@ -39,8 +39,8 @@ class OnlineRouter(Matching):
     coming : In(ArrayLayout(P, 3)).array(P)
         For each source and circuit the destination of the next unicast, as the only bit that is
         high, or 0.
-    room : In(3).array(P)
-        For each destination the circuits that have room for a packet.
+    space : In(3).array(P)
+        For each destination the circuits that have space for a packet.
     starts : In(P)
         Sources that start a packet on their path.
     holds, closing : In(P), In(P)
@@ -69,24 +69,29 @@ class OnlineRouter(Matching):
 
     configuration: Signal
 
-    def __init__(self, *, ports: int, middle: int) -> None:
+    def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
-        self.middle = check_int("OnlineRouter middle", middle, minimum=2)
-        self.unit_name = f"online_router_m{middle}_p{ports}"
+        self.middle_switches = check_int("OnlineRouter middle", middle_switches, minimum=2)
+        self.unit_name = f"online_router_m{middle_switches}_p{ports}"
         super().__init__(
-            {**matching_members(ports), "configuration": Out(configuration_width(ports, middle))}
+            {
+                **matching_members(ports),
+                "configuration": Out(configuration_width(ports, middle_switches)),
+            }
         )
 
     def build(self, m: Module) -> None:
-        router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
+        router = place(
+            m, "paths", UnicastRouter(ports=self.port_count, middle_switches=self.middle_switches)
+        )
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
         # Paths through two subswitches are in the way of others.
-        self.match(m, in_the_way=self.middle == 2)
+        self.match(m, in_the_way=self.middle_switches == 2)
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
-        if self.middle != 2:
+        if self.middle_switches != 2:
             return super().admit(m, matched)
         paths = self.destination_of
         held = wire(m, "held", self._ends(self.holds))

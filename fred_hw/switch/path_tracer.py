@@ -17,7 +17,7 @@ class PathTracer(Unit):
 
     Parameters
     ----------
-    ports, middle : int
+    ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
     Members
@@ -50,19 +50,19 @@ class PathTracer(Unit):
     gets: Signal
     reached: Signal
 
-    def __init__(self, *, ports: int, middle: int) -> None:
+    def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("PathTracer ports", ports, minimum=2)
-        self.middle = check_int("PathTracer middle", middle, minimum=2)
-        self.unit_name = f"path_tracer_m{middle}_p{ports}"
+        self.middle_switches = check_int("PathTracer middle", middle_switches, minimum=2)
+        self.unit_name = f"path_tracer_m{middle_switches}_p{ports}"
         members = {
-            "configuration": In(configuration_width(ports, middle)),
+            "configuration": In(configuration_width(ports, middle_switches)),
             **dict.fromkeys(("sends", "marks"), In(ports)),
             **dict.fromkeys(("gets", "reached"), Out(ports)),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        ports, middle, word = self.port_count, self.middle, self.configuration
+        ports, middle_switches, word = self.port_count, self.middle_switches, self.configuration
         if ports == 2:
             reduces = word[:2].all() | word[2:].all()
             for port in range(2):
@@ -71,10 +71,12 @@ class PathTracer(Unit):
                 takes = takes & (takes.all() | ~reduces).replicate(2)
                 self._join(m, self.gets[port], self.reached[port], takes, range(2))
             return
-        half, width = subswitch_ports(ports), code_width(middle)
+        half, width = subswitch_ports(ports), code_width(middle_switches)
         outer = ports * width
         within, out_of = word[outer : len(word) - outer], word[len(word) - outer :]
-        parts = [PathTracer(ports=half, middle=middle) for _ in range(middle)]
+        parts = [
+            PathTracer(ports=half, middle_switches=middle_switches) for _ in range(middle_switches)
+        ]
         for number, part in enumerate(parts):
             place(m, f"middle_{number}", part)
             inner = len(part.configuration)
@@ -84,7 +86,9 @@ class PathTracer(Unit):
                 takes = Cat(word.word_select(port, width) == number + 1 for port in pair)
                 self._join(m, part.sends[k], part.marks[k], takes, pair)
         for port in range(ports):
-            takes = [out_of.word_select(port, width) == number + 1 for number in range(middle)]
+            takes = [
+                out_of.word_select(port, width) == number + 1 for number in range(middle_switches)
+            ]
             for o, name in ((self.gets, "gets"), (self.reached, "reached")):
                 ways = [getattr(part, name)[port // 2] for part in parts]
                 m.d.comb += o[port].eq((Cat(takes) & Cat(ways)).any())

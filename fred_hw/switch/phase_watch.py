@@ -28,7 +28,7 @@ class PhaseWatch(Unit):
         Number of the phase; constant.
     update : In(phase_update_signature(spec))
         Changes of phases; the unit takes those with its number.
-    waiting, room : In(ArrayLayout(3, P)), In(ArrayLayout(3, P))
+    waiting, space : In(ArrayLayout(3, P)), In(ArrayLayout(3, P))
         Per port and virtual channel: a packet waits, and there is buffer space for a packet.
     heads : In(ArrayLayout(ArrayLayout(phase, 3), P))
         Phases of the waiting packets.
@@ -46,7 +46,7 @@ class PhaseWatch(Unit):
     Latency : 1 cycle to ``complete`` and ``some``, 2 from ``update``; 1 from that to ``used``,
         ``circuit`` and ``takes``.
     Throughput : every cycle.
-    Paths : ``waiting`` and ``heads`` to ``there``, ``room`` to ``free``.
+    Paths : ``waiting`` and ``heads`` to ``there``, ``space`` to ``free``.
     Reset : forgets the phase.
 
     Raises
@@ -58,7 +58,7 @@ class PhaseWatch(Unit):
     number: Signal
     update: PhaseUpdate
     waiting: data.View
-    room: data.View
+    space: data.View
     heads: data.View
     used: Signal
     circuit: Signal
@@ -77,7 +77,7 @@ class PhaseWatch(Unit):
             "number": In(phase),
             "update": In(phase_update_signature(spec)),
             "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
-            "room": In(data.ArrayLayout(DATA_COUNT, ports)),
+            "space": In(data.ArrayLayout(DATA_COUNT, ports)),
             "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
             "used": Out(1),
             "circuit": Out(2),
@@ -99,7 +99,7 @@ class PhaseWatch(Unit):
             m.d.comb += [
                 self.there[k].eq(selected(self.circuit, waits)),
                 self.free[k].eq(
-                    selected(self.circuit, [self.room[k][c] for c in range(DATA_COUNT)])
+                    selected(self.circuit, [self.space[k][c] for c in range(DATA_COUNT)])
                 ),
             ]
         m.d.sync += [

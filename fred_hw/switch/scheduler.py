@@ -62,7 +62,7 @@ class Scheduler(Unit):
     """Choose the phase to serve: a ready one, by urgency, round robin in a virtual channel.
 
     A flow is ready when every input in it has a packet at the head of the phase's circuit and
-    every output has room for one, and a phase when a flow in it is. One in which all flows are is
+    every output has space for one, and a phase when a flow in it is. One in which all flows are is
     seen at once, others are looked at one after the other, two cycles later at the earliest.
     Packets of the default index are flows of their own, those of each circuit together as if they
     were a phase, but those of all circuits are served together: what is served is then as urgent as
@@ -72,8 +72,8 @@ class Scheduler(Unit):
     about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that,
     though not once something has waited for ``LATE_CYCLES``.
     One that another gives way to is served though it may not be ready any more, as the other took
-    the room, unless a more urgent one is. A phase that is about to change stands still first: flows
-    go by the entry that was loaded, so it must not change under their packets.
+    the space, unless a more urgent one is. A phase that is about to change stands still first:
+    flows go by the entry that was loaded, so it must not change under their packets.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Scheduler(Unit):
     Members
     -------
     ports : In(port_hints_signature(spec)).array(P)
-        What waits at each port, and what has room.
+        What waits at each port, and what has space.
     update : In(phase_update_signature(spec))
         Changes of phases; only while the phase stands still.
     halt : In(phase_halt_signature(spec))
@@ -93,7 +93,7 @@ class Scheduler(Unit):
     there : Out(P)
         Ports with a packet of that phase at the head of its circuit, with ``probed``.
     claims, holds : In(phases + 3), In(3)
-        What is ready whatever room was seen, and circuits of which nothing else may be chosen; see
+        What is ready whatever space was seen, and circuits of which nothing else may be chosen; see
         ``StarvationGuard``.
     service : Out(service_signature(spec))
         What is served, and how it goes.
@@ -194,7 +194,7 @@ class Scheduler(Unit):
         m.d.sync += halted.eq(Mux(service.load, halts.loaded, halts.then & ~halts.ends))
         self._leave(m, now, then, halts)
         m.d.comb += [
-            # What is served takes the room that the next one waits for, which gets its turn.
+            # What is served takes the space that the next one waits for, which gets its turn.
             keeps.eq(valid & service.leaving & ~hurry),
             self.read.eq(ready.any() & ~keeps),
             self.next_phase.eq(
@@ -303,7 +303,7 @@ class Scheduler(Unit):
             m.d.comb += [
                 watch.number.eq(number),
                 watch.waiting.eq(Cat(port.waiting for port in self.ports)),
-                watch.room.eq(Cat(port.room for port in self.ports)),
+                watch.space.eq(Cat(port.space for port in self.ports)),
                 watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
         for circuit, name in enumerate(DATA_CIRCUITS):
@@ -337,10 +337,10 @@ class Scheduler(Unit):
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
         m.d.sync += [recent.eq(chosen), behind.eq(later)]
-        there, room, found = self.there, Signal(ports), Signal()
+        there, space, found = self.there, Signal(ports), Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
-            room.eq(one_hot_mux(recent, [watch.free for watch in watches])),
+            space.eq(one_hot_mux(recent, [watch.free for watch in watches])),
         ]
         inputs, outputs = (
             [wire(m, f"{name}_{k}", decoded(own, ports + 1)) for k, own in enumerate(flows)]
@@ -349,7 +349,7 @@ class Scheduler(Unit):
         ready = []
         for flow in range(1, ports + 1):
             members, ends = (Cat(own[flow] for own in flows) for flows in (inputs, outputs))
-            ready.append(members.any() & (there | ~members).all() & (room | ~ends).all())
+            ready.append(members.any() & (there | ~members).all() & (space | ~ends).all())
         m.d.comb += found.eq(Cat(ready).any())
         partly = Signal(phases)
         flows = (partly & ~recent) | (recent & found.replicate(phases))

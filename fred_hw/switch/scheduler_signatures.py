@@ -24,7 +24,7 @@ class PortHints(wiring.PureInterface):
     """Waiting packets and free space of a port."""
 
     waiting: Signal
-    room: Signal
+    space: Signal
     reaches: Signal
     phases: data.View
     serves: data.View
@@ -71,8 +71,8 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    waiting, room, reaches : Out(3)
-        For each circuit: a packet waits; the output has room; the output that the packet is for
+    waiting, space, reaches : Out(3)
+        For each circuit: a packet waits; the output has space; the output that the packet is for
         has, if it is of the default index.
     phases : Out(ArrayLayout(phase, 3))
         Phases of the packets that wait.
@@ -82,7 +82,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     phase = spec.protocol.fields["phase"]
     members = {
         "waiting": Out(DATA_COUNT),
-        "room": Out(DATA_COUNT),
+        "space": Out(DATA_COUNT),
         "reaches": Out(DATA_COUNT),
         "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
         "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),

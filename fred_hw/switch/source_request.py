@@ -16,7 +16,7 @@ class SourceRequest(Unit):
     """Choose the virtual channel for which a source requests its next path.
 
     The most urgent circuit whose destination is vacant goes first. A packet that ``PASSES`` packets
-    of less urgent circuits have passed, although there was room for it, waits for its destination,
+    of less urgent circuits have passed, although there was space for it, waits for its destination,
     and no less urgent circuit requests a path meanwhile.
 
     Parameters
@@ -29,8 +29,8 @@ class SourceRequest(Unit):
     coming : In(destinations).array(3)
         For each circuit the destination of the source's next packet of it, as the only bit that is
         high, or 0.
-    rooms, vacant : In(destinations).array(3), In(destinations).array(3)
-        For each circuit the destinations with room for a packet, and those of them with no path
+    spaces, vacant : In(destinations).array(3), In(destinations).array(3)
+        For each circuit the destinations with space for a packet, and those of them with no path
         that stays.
     stays : In(1)
         The path of the source stays, so that it requests none.
@@ -45,7 +45,7 @@ class SourceRequest(Unit):
     ------
     Latency : none to ``pick`` and ``late``; 1 cycle from ``starts`` to both.
     Throughput : a request per cycle.
-    Paths : ``coming``, ``vacant``, ``rooms`` and ``stays`` to ``pick``; ``coming``, ``rooms`` and
+    Paths : ``coming``, ``vacant``, ``spaces`` and ``stays`` to ``pick``; ``coming``, ``spaces`` and
         ``circuit_of`` to ``late``.
     Reset : no packet has been passed.
 
@@ -56,7 +56,7 @@ class SourceRequest(Unit):
     """
 
     coming: list[Signal]
-    rooms: list[Signal]
+    spaces: list[Signal]
     vacant: list[Signal]
     stays: Signal
     starts: Signal
@@ -67,7 +67,7 @@ class SourceRequest(Unit):
     def __init__(self, *, destinations: int) -> None:
         self.destinations = check_int("SourceRequest destinations", destinations, minimum=1)
         self.unit_name = f"source_request_p{destinations}"
-        of_circuits = ("coming", "rooms", "vacant")
+        of_circuits = ("coming", "spaces", "vacant")
         members = {name: In(destinations).array(DATA_COUNT) for name in of_circuits}
         members |= {
             "stays": In(1),
@@ -81,14 +81,14 @@ class SourceRequest(Unit):
     def build(self, m: Module) -> None:
         may = ~self.stays
         late = []
-        for c, (coming, rooms, vacant) in enumerate(
-            zip(self.coming, self.rooms, self.vacant, strict=True)
+        for c, (coming, spaces, vacant) in enumerate(
+            zip(self.coming, self.spaces, self.vacant, strict=True)
         ):
             free = wire(m, f"free_{c}", (coming & vacant).any())
             m.d.comb += self.pick[c].eq(free & may)
             if c == DATA_COUNT - 1:  # no circuit is less urgent
                 break
-            reaches = wire(m, f"reaches_{c}", (coming & rooms).any())
+            reaches = wire(m, f"reaches_{c}", (coming & spaces).any())
             passed = Signal(range(PASSES + 1), name=f"passed_{c}")
             with m.If(self.starts & (self.circuit_of == c)):
                 m.d.sync += passed.eq(0)

@@ -30,17 +30,17 @@ __all__ = [
 ]
 
 WATCH_CYCLES = 256
-"""Cycles that a packet waits at a head before room is kept for it."""
+"""Cycles that a packet waits at a head before space is kept for it."""
 URGENT_CYCLES = 32
-"""The same, if less urgent ones took the room that it waits for."""
+"""The same, if less urgent ones took the space that it waits for."""
 RECENT_CYCLES = 2048
 """Cycles for which it is known at least that a packet went to an output; twice that at most."""
 RESERVE_CYCLES = 2048
-"""Cycles that room is kept for at most, as an output may have none for long."""
+"""Cycles that space is kept for at most, as an output may have none for long."""
 CLAIM_CYCLES = 64
-"""Cycles in which a packet that has room must be served; more urgent ones may not let it."""
+"""Cycles in which a packet that has space must be served; more urgent ones may not let it."""
 SETTLE_CYCLES = 8
-"""Cycles until room that was seen is what nobody takes any more."""
+"""Cycles until space that was seen is what nobody takes any more."""
 
 
 class _Flow(NamedTuple):
@@ -52,7 +52,7 @@ class _Flow(NamedTuple):
 
 
 class _Outputs(NamedTuple):
-    """Outputs with room, with room in the next receiver, that others, or less urgent ones, took."""
+    """Outputs with space, with space in the next receiver, that others or less urgent ones took."""
 
     vacant: Signal
     granted: Signal
@@ -105,10 +105,10 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
     starts, circuit : Out(1), Out(2)
         A packet to the output of this port started in the cycle before, on that circuit.
     vacant, granted : Out(3), Out(3)
-        For each circuit whether the output has room for a packet, kept or not; whether the receiver
-        behind it has.
+        For each circuit whether the output has space for a packet, kept or not; whether the
+        receiver behind it has.
     reserved : In(3)
-        Circuits whose room at the output is kept.
+        Circuits whose space at the output is kept.
     """
     phase = spec.protocol.fields["phase"]
     members = {
@@ -125,20 +125,20 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
 class StarvationGuard(Unit):
     """Reserve buffer space for a packet that others always overtake.
 
-    Turns go to what could start, and traffic may be such that the room of one comes back only in
+    Turns go to what could start, and traffic may be such that the space of one comes back only in
     the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
     ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and others of its circuit or of
     less urgent ones, which share the queue of an output, sent packets to each of its outputs that
-    is full, it reserves these: none of them starts a packet there. When they have room it reserves
+    is full, it reserves these: none of them starts a packet there. When they have space it reserves
     all outputs, and when those had it for ``SETTLE_CYCLES`` it claims the turn: nothing else of
-    these circuits is chosen, and when the packet's phase is served the room is there. An output
+    these circuits is chosen, and when the packet's phase is served the space is there. An output
     that turns out to be full then is one of those that are reserved first. So a packet that waits
     for other inputs, or for an output that takes nothing, holds up nobody. Others sent packets to
     an output if they did so in the last ``RECENT_CYCLES``, watched or not: a slow one may take a
     packet in each watch of another queue. Unicasts take turns among themselves, so for one only
     packets of phases, and of less urgent circuits, count. If less urgent packets alone went to each
-    of those outputs, ``URGENT_CYCLES`` are enough. Less urgent packets take room in the queue of an
-    output alone: they do not count, and go on, where the receiver behind it has none.
+    of those outputs, ``URGENT_CYCLES`` are enough. Less urgent packets take space in the queue of
+    an output alone: they do not count, and go on, where the receiver behind it has none.
 
     Parameters
     ----------
@@ -249,9 +249,9 @@ class StarvationGuard(Unit):
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
 
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
-        """Keep room for what is watched, if there is hope, until it can be claimed.
+        """Keep space for what is watched, if there is hope, until it can be claimed.
 
-        Return the outputs whose room is kept.
+        Return the outputs whose space is kept.
         """
         fsm, elapsed, enter, leave = states
         ends, early = watched.ends, watched.early
@@ -322,8 +322,8 @@ class StarvationGuard(Unit):
         names = ("vacant_now", "granted_now", "took", "less_urgent_took")
         vacant, granted, took, passed = (Signal(self.spec.ports, name=name) for name in names)
         for known, name in ((vacant, "vacant"), (granted, "granted")):
-            rooms = (getattr(own, name) for own in self.ports)
-            m.d.sync += known.eq(Cat((room & circuit).any() for room in rooms))
+            spaces = (getattr(own, name) for own in self.ports)
+            m.d.sync += known.eq(Cat((space & circuit).any() for space in spaces))
         unicasts = Signal(name="unicasts_started")
         age, ages = Signal(range(RECENT_CYCLES)), Signal()
         m.d.sync += [unicasts.eq(self.online), age.eq(age + 1), ages.eq(age.all())]
@@ -375,11 +375,11 @@ class StarvationGuard(Unit):
         circuit: Signal,
         phase: Signal,
         online: Signal,
-        rooms: tuple[Value, Value],
+        spaces: tuple[Value, Value],
     ) -> None:
         """Say what is kept for the packet, and what others may not do.
 
-        Called with the outputs whose room is kept, and those with room in the next receiver.
+        Called with the outputs whose space is kept, and those with space in the next receiver.
         """
         phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
         claims = fsm.ongoing("claim")
@@ -394,5 +394,5 @@ class StarvationGuard(Unit):
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
             self.holds.eq(gated(held, claims)),
         ]
-        for own, kept, granted in zip(self.ports, *rooms, strict=True):
+        for own, kept, granted in zip(self.ports, *spaces, strict=True):
             m.d.sync += own.reserved.eq(gated(circuit | gated(held, granted), keeps & kept))

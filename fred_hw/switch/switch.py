@@ -38,7 +38,7 @@ class Switch(Unit):
         Flits to port k.
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/reference/registers.md.
-    incarnation : In(8)
+    session_id : In(8)
         See ``LinkSession``.
     irq : Out(1)
         High while an error is set that is enabled to interrupt.
@@ -53,7 +53,7 @@ class Switch(Unit):
     Reset : forgets all packets and phases, and begins all links anew.
     """
 
-    incarnation: Signal
+    session_id: Signal
     irq: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -64,7 +64,7 @@ class Switch(Unit):
             members |= axis_members(k, spec.data_width)
         members |= axi_lite_members(switch_map(spec).address_bits)
         super().__init__(
-            members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
+            members | {"irq": Out(1), "session_id": In(HEADER_FIELDS["session_id"].bits)}
         )
 
     def build(self, m: Module) -> None:
@@ -75,7 +75,7 @@ class Switch(Unit):
         for k, session in enumerate(sessions):
             join_axis(m, self, k, core.i[k], core.o[k])
             wiring.connect(m, session.link, core.links[k])
-            m.d.comb += session.incarnation.eq(self.incarnation)
+            m.d.comb += session.session_id.eq(self.session_id)
         pass_axi_lite(m, self, control)
         wiring.connect(m, control.table, core.table)
         wiring.connect(m, core.counts, control.counts)

@@ -30,7 +30,7 @@ class UnicastRouter(Unit):
 
     Parameters
     ----------
-    ports, middle : int
+    ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
     Members
@@ -61,13 +61,13 @@ class UnicastRouter(Unit):
     destination_of: list[Signal]
     configuration: Signal
 
-    def __init__(self, *, ports: int, middle: int) -> None:
+    def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.ports = check_int("UnicastRouter ports", ports, minimum=2)
-        self.middle = check_int("UnicastRouter middle", middle, minimum=2)
-        self.unit_name = f"unicast_router_m{middle}_p{ports}"
+        self.middle_switches = check_int("UnicastRouter middle", middle_switches, minimum=2)
+        self.unit_name = f"unicast_router_m{middle_switches}_p{ports}"
         members = {
             "destination_of": In(ports).array(ports),
-            "configuration": Out(configuration_width(ports, middle)),
+            "configuration": Out(configuration_width(ports, middle_switches)),
         }
         super().__init__(members)
 
@@ -78,7 +78,7 @@ class UnicastRouter(Unit):
             return
         of_inputs, of_outputs = self._choose(m)
         within = self._descend(m, of_inputs)
-        width = code_width(self.middle)
+        width = code_width(self.middle_switches)
         inputs, outputs = (
             [one_hot_mux(ways, [Const(c + 1, width) for c in range(len(ways))]) for ways in side]
             for side in (of_inputs, of_outputs)
@@ -87,7 +87,7 @@ class UnicastRouter(Unit):
 
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
         """Return the subswitch of each source and of each destination, as the bit that is high."""
-        ends, ports, count = self.destination_of, range(self.ports), min(self.middle, 3)
+        ends, ports, count = self.destination_of, range(self.ports), min(self.middle_switches, 3)
         # For each port whether its other end is even, and odd.
         to, of, inputs, outputs = (
             [Signal(width, name=f"{name}_{k}") for k in ports]
@@ -104,7 +104,7 @@ class UnicastRouter(Unit):
                 to[k].eq(Cat(ends[k][0::2].any(), ends[k][1::2].any())),
                 of[k].eq(Cat(at[0::2].any(), at[1::2].any())),
             ]
-            if self.middle == 2:
+            if self.middle_switches == 2:
                 m.d.comb += [inputs[k].eq(to[k].any() << k % 2), outputs[k].eq(of[k])]
             elif k % 2 == 0:
                 m.d.comb += [
@@ -128,8 +128,8 @@ class UnicastRouter(Unit):
     def _descend(self, m: Module, chosen: Sequence[Signal]) -> list[Value]:
         """Place the middle subswitches, each with the unicasts that take it; return their words."""
         inner, words = subswitch_ports(self.ports), []
-        for number in range(min(self.middle, 3)):
-            router = UnicastRouter(ports=inner, middle=self.middle)
+        for number in range(min(self.middle_switches, 3)):
+            router = UnicastRouter(ports=inner, middle_switches=self.middle_switches)
             place(m, f"middle_{number}", router)
             for pair, ends in enumerate(router.destination_of):
                 both = [
@@ -139,5 +139,7 @@ class UnicastRouter(Unit):
                 merged = wire(m, f"to_{number}_{pair}", any_of(both), width=2 * inner)
                 m.d.comb += ends.eq(merged[0::2] | merged[1::2])
             words.append(router.configuration)
-        idle = configuration_width(inner, self.middle) * (self.middle - len(words))
+        idle = configuration_width(inner, self.middle_switches) * (
+            self.middle_switches - len(words)
+        )
         return [*words, *([Const(0, idle)] if idle else [])]

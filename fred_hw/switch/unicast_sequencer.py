@@ -21,8 +21,8 @@ class UnicastSequencer(Unit):
 
     Members
     -------
-    may, here, room : In(1)
-        Whether packets may start; whether there is one that has a path, and room at its end.
+    may, here, space : In(1)
+        Whether packets may start; whether there is one that has a path, and space at its end.
     valid, broken, last : In(1)
         There is a flit; the rest of the packet is not there and will not come; it is the last one.
     length : In(last)
@@ -52,7 +52,7 @@ class UnicastSequencer(Unit):
 
     may: Signal
     here: Signal
-    room: Signal
+    space: Signal
     valid: Signal
     broken: Signal
     last: Signal
@@ -71,7 +71,7 @@ class UnicastSequencer(Unit):
         self.spec = check_spec("UnicastSequencer", spec)
         length = spec.protocol.fields["last"]
         self.unit_name = f"unicast_sequencer_n{length}"
-        inputs = ("may", "here", "room", "valid", "broken", "last")
+        inputs = ("may", "here", "space", "valid", "broken", "last")
         strobes = (
             "able",
             "start",
@@ -93,7 +93,7 @@ class UnicastSequencer(Unit):
     def build(self, m: Module) -> None:
         under_way, stops, there = self.under_way, Signal(), Signal()
         m.d.comb += [
-            self.able.eq(~under_way & self.here & self.room),
+            self.able.eq(~under_way & self.here & self.space),
             self.start.eq(self.may & self.able),
             there.eq(self.valid | self.broken),
             self.fire.eq(self.start | (under_way & there)),

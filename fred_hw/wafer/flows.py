@@ -26,14 +26,14 @@ class NoWayError(ValueError):
 
     Parameters
     ----------
-    room, flows : int
+    space, flows : int
         Flows that can be active at once, and flows of the phase.
     """
 
-    def __init__(self, room: int, flows: int) -> None:
-        self.room, self.flows = room, flows
+    def __init__(self, space: int, flows: int) -> None:
+        self.space, self.flows = space, flows
         super().__init__(
-            f"must have at most {room} flows at once, as many as links and micro-switches carry, "
+            f"must have at most {space} flows at once, as many as links and micro-switches carry, "
             f"not {flows}"
         )
 
@@ -91,7 +91,7 @@ class _Taken:
         configurations: dict[int, Configuration] = {}
         for chiplet, flows in found.items():
             spec = plane.chiplets[chiplet].spec
-            configuration = route(flows, spec.ports, spec.middle).configuration
+            configuration = route(flows, spec.ports, spec.middle_switches).configuration
             if configuration is None:
                 return None
             configurations[chiplet] = configuration

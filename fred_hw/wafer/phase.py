@@ -194,7 +194,7 @@ def switched_phases(plane: Plane, strategy: Strategy) -> tuple[Phase, ...]:
             raise FieldError(
                 "switches",
                 f"must have links and micro-switches for {error.flows} flows at once, for "
-                f"phase {name} of {strategy}, not for {error.room}",
+                f"phase {name} of {strategy}, not for {error.space}",
             ) from None
         found.append(Phase(name, circuit, number, flows, switched))
         number += found[-1].numbers

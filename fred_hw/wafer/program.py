@@ -375,7 +375,7 @@ def compile_strategy(
     plane = Plane(wafer)
     if collectives == "in-network":
         found = switched_phases(plane, strategy)
-        _check_room(plane, found, strategy)
+        _check_space(plane, found, strategy)
     else:
         _check_links(wafer)
         found = tuple(
@@ -410,13 +410,13 @@ def ring_phases(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
     return found
 
 
-def _check_room(plane: Plane, found: Sequence[Phase], strategy: Strategy) -> None:
+def _check_space(plane: Plane, found: Sequence[Phase], strategy: Strategy) -> None:
     """Refuse more numbers of phases than each switch and endpoint has entries for."""
-    room = {"protocol.phases": plane.wafer.protocol.phases}
+    space = {"protocol.phases": plane.wafer.protocol.phases}
     for number, one in enumerate(plane.wafer.switches):
         if one.protocol:
-            room[f"switches.{number}.protocol.phases"] = one.protocol.phases
-    field, least = min(room.items(), key=lambda one: one[1])
+            space[f"switches.{number}.protocol.phases"] = one.protocol.phases
+    field, least = min(space.items(), key=lambda one: one[1])
     wanted = sum(one.numbers for one in found)
     if wanted > least:
         fit = sum(one.number + one.numbers <= least for one in found)

@@ -66,7 +66,7 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
     """Return rounds of flows, each of as many as fit in the order given; one if all do.
 
     Flows that are one on all links between switches need not know of each other: their packets wait
-    for room alone. Those that are joined there wait for packets of other inputs, too, so whoever
+    for space alone. Those that are joined there wait for packets of other inputs, too, so whoever
     sends in one begins when those before it on the same switch are over.
 
     Parameters

@@ -59,7 +59,7 @@ class WaferSpec(FabricSpec, WaferTree):
         return self
 
     def _check_headers(self, field: str, one: SwitchEntry) -> None:
-        """Refuse a switch whose neighbours would refuse its hello."""
+        """Refuse a switch whose neighbours would refuse its handshake."""
         for name in SHARED_SIZES:
             wanted, given = (getattr(said, name) for said in (self.protocol, self._protocol(one)))
             if wanted != given:
@@ -86,7 +86,9 @@ class WaferSpec(FabricSpec, WaferTree):
     def chiplet(self, number: int) -> SwitchSpec:
         """Return the specification of a switch's chiplets."""
         one = self.switches[number]
-        return self._unit(one.ports, middle=one.middle, protocol=self._protocol(one))
+        return self._unit(
+            one.ports, middle_switches=one.middle_switches, protocol=self._protocol(one)
+        )
 
     @property
     def phases(self) -> int:
@@ -110,7 +112,7 @@ class WaferSpec(FabricSpec, WaferTree):
     def _tree_of(self, one: SwitchEntry) -> Iterator[object]:
         """Yield what makes a switch's chiplets and their links in a plane."""
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
-        yield from (one.npus, one.controllers, one.middle)
+        yield from (one.npus, one.controllers, one.middle_switches)
         yield one.protocol.suffix if one.protocol else ""
         if (one.spare, one.uplink_cycles) != (0, 1):
             yield from (one.spare, one.uplink_cycles)

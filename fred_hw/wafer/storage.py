@@ -97,9 +97,9 @@ def _turns(
     plane: Plane, groups: Sequence[Group], uses: Counter[int]
 ) -> Iterator[list[tuple[int, Group]]]:
     """Yield the groups that are served at once, each with its controller, and count these."""
-    room = plane.addresses - plane.wafer.npus
-    for begin in range(0, len(groups), room):
-        own = groups[begin : begin + room]
+    space = plane.addresses - plane.wafer.npus
+    for begin in range(0, len(groups), space):
+        own = groups[begin : begin + space]
         controllers = controllers_of(plane, own, uses)
         uses.update(controllers)
         yield list(zip(controllers, own, strict=True))

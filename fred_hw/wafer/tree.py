@@ -60,7 +60,7 @@ class SwitchEntry(FileModel):
         NPUs that are attached by a port in each plane, numbers from 0.
     controllers : int
         I/O controllers that are attached by a port in each plane.
-    middle : int
+    middle_switches : int
         Middle-stage subswitches of its interconnect, 2 to 8.
     protocol : ProtocolSpec
         Complete protocol of this switch, in place of the wafer's. `packet_flits`, `window_packets`
@@ -78,7 +78,7 @@ class SwitchEntry(FileModel):
         list[Annotated[int, int_range(0, ADDRESSES - 1)]], AfterValidator(_each_once)
     ] = Field(default=[])
     controllers: Annotated[int, int_range(0, 64)] = 0
-    middle: Annotated[int, int_range(2, 8)] = 3
+    middle_switches: Annotated[int, int_range(2, 8)] = 3
     protocol: ProtocolSpec | None = None
 
 

@@ -89,7 +89,7 @@ def _flows(design: AnyDesign) -> list[str]:
         ("reduction", Flow(every, every), {k: others if k else word for k in every}),
     )
     for name, flow, operands in cases:
-        found = route([flow], spec.ports, spec.middle).configuration
+        found = route([flow], spec.ports, spec.middle_switches).configuration
         assert found is not None, "one flow alone is always routed"
         bits = next(bits for port, _, bits in design.ports if port == "configuration")
         lines += [

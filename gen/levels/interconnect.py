@@ -38,9 +38,9 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
 
 def crossing(spec: SwitchSpec) -> dict[str, Any]:
     """Return how many micro-switches there are, and the layout and codes of the configuration."""
-    fields = layout(spec.ports, spec.middle)
+    fields = layout(spec.ports, spec.middle_switches)
     return {
-        "microswitches": microswitch_counts(spec.ports, spec.middle),
+        "microswitches": microswitch_counts(spec.ports, spec.middle_switches),
         "configuration": {
             "width": fields[-1].offset + fields[-1].width,
             "codes": {

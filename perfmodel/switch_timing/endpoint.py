@@ -212,13 +212,14 @@ class EndpointTiming:
         """Return how long after the last flit of what is sent the ack of it comes [s].
 
         The record is of fewer packets than ask for one at once, which come after a pause of a
-        quarter of ``idle_cycles``; whole intervals of ``ack_interval`` packets wait for none.
+        quarter of ``nack_timeout_cycles``; whole intervals of ``ack_interval`` packets wait for
+        none.
         """
         protocol, record = self.record.spec.protocol, self.record.endpoint
         flits = ceil(sent_bytes / self.flit_bytes - ROUNDING)
         if ceil(flits / protocol.packet_flits) % protocol.ack_interval:
             return self.ack_s
-        return max(0, record.ack_cycles - protocol.idle_cycles // 4) * self.cycle_s
+        return max(0, record.ack_cycles - protocol.nack_timeout_cycles // 4) * self.cycle_s
 
     def load_s(self, sent_bytes: float) -> float:
         """Return how long the first chunk of what is sent is loaded [s]."""

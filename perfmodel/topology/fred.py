@@ -183,7 +183,7 @@ class FredTopology(Topology):
             first += count
         second = sorted(rates.values())[-2:][0]
         payload = min(second, npu_bytes_per_s) * timing.efficiency
-        return Interconnect(timing.ports, timing.record.spec.middle, ports_of, payload)
+        return Interconnect(timing.ports, timing.record.spec.middle_switches, ports_of, payload)
 
     @property
     def in_network(self) -> bool:

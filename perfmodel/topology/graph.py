@@ -54,7 +54,7 @@ class Interconnect:
 
     Parameters
     ----------
-    ports, middle : int
+    ports, middle_switches : int
         Those of FRED_m(P).
     ports_of : mapping
         Ports by the node at the other end of their link.
@@ -63,7 +63,7 @@ class Interconnect:
     """
 
     ports: int
-    middle: int
+    middle_switches: int
     ports_of: Mapping[int, range]
     bytes_per_s: float
 

@@ -53,7 +53,11 @@ async def registers_read_their_reset_values(dut: Any, stall: float) -> None:
         if word.register.name != "CYCLES":
             assert value == at_reset(word), f"{word}: {value:#x}"
     identity = await bench.access.identify()
-    assert (identity.ports, identity.middle, identity.phases) == (PORTS, SPEC.middle, PHASES)
+    assert (identity.ports, identity.middle_switches, identity.phases) == (
+        PORTS,
+        SPEC.middle_switches,
+        PHASES,
+    )
     assert identity.packet_flits == SPEC.protocol.packet_flits
     assert identity.data_bytes * 8 == SPEC.data_width
     assert identity.entry_words == REGISTERS.register("ENTRY").words

@@ -108,17 +108,17 @@ async def random_traffic_comes_through_faults(dut: Any) -> None:
     for _ in range(4 * ENDS):
         source, end = (bench.rng.randrange(ENDS) for _ in range(2))
         bench.unicast(source, end, PACKETS)
-    await bench.drain(limit=4 * bench.patience)
+    await bench.drain(limit=4 * bench.timeout)
     bench.finish()
 
 
 @test
-async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: Any) -> None:
+async def end_that_has_no_space_holds_up_others_of_its_circuit_for_a_while(dut: Any) -> None:
     """Throw away what waits for too long, while other circuits go on."""
     bench = await started(dut)
-    deaf, stuck = 0, PROTOCOL.stuck_cycles
+    deaf, stuck = 0, PROTOCOL.head_of_line_timeout_cycles
     bench.probe(errors=dut.errors)
-    bench.ports[deaf].endpoint.keeps_room = True
+    bench.ports[deaf].endpoint.keeps_space = True
     many = 3 * PROTOCOL.buffer_packets
     for source in range(1, NPUS):
         bench.ports[source].send(PROTOCOL.online, 1, [(1,) * PROTOCOL.packet_flits] * many, deaf)
@@ -133,16 +133,16 @@ async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: A
     # Sources give up, and the end takes what is left, which nobody waits for.
     for source in range(1, NPUS):
         bench.ports[source].endpoint.forget(PROTOCOL.online)
-    bench.ports[deaf].endpoint.keeps_room = False
+    bench.ports[deaf].endpoint.keeps_space = False
     bench.ports[deaf].endpoint.free()
-    await bench.cycles(bench.patience // 4)
+    await bench.cycles(bench.timeout // 4)
     bench.ports[deaf].received.clear()
     bench.finish()
 
 
 @among_three
 async def dead_ends_hold_up_nobody(dut: Any) -> None:
-    """Lose what is for an end that never says hello nor takes one."""
+    """Lose what is for an end that never says handshake nor takes one."""
     dead = NPUS - 1
     bench = await started(dut, 0.0, [dead])
     for one in bench.ports[:2]:
@@ -179,7 +179,7 @@ async def ends_begin_anew_in_traffic(dut: Any) -> None:
     for number in others:
         for flow in [one for one in bench.ports[number].received if one[1] == anew]:
             del bench.ports[number].received[flow]
-    await bench.arrive(limit=2 * bench.patience)
+    await bench.arrive(limit=2 * bench.timeout)
     bench.finish()
 
 
@@ -192,15 +192,15 @@ async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
     for source in range(1, NPUS):
         bench.unicast(source, NPUS - source, 2 * PACKETS)
     for turn in range(40):
-        ticket = 0
+        link_sequence = 0
         fields = (
-            {"kind": turn % 3, "phase": turn % 8, "ticket": ticket},
+            {"kind": turn % 3, "phase": turn % 8, "link_sequence": link_sequence},
             {"kind": turn % 3, "unicast": 1, "destination": ENDS + turn % (128 - ENDS)},
             {"kind": 7, "circuit": 3},
             {"kind": 0, "circuit": 3},
         )[turn % 4]
         bad.to_switch.put(codec.pack(turn, **fields))
         await bench.cycles(bench.rng.randrange(1, 6))
-    await bench.arrive(limit=2 * bench.patience)
+    await bench.arrive(limit=2 * bench.timeout)
     assert bench.seen["errors"]
     bench.finish()

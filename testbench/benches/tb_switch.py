@@ -230,7 +230,7 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     sent = min(BEGUN + 4, PROTOCOL.buffer_packets)
-    # Nobody takes packets, so that turns wait for room; then all can go on.
+    # Nobody takes packets, so that turns wait for space; then all can go on.
     for port in bench.ports:
         port.sink.pause = True
     bench.play(turns_of(rng, patient, BEGUN + 4, most))
@@ -242,7 +242,7 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
         port.sink.pause = False
     await bench.drain()
     kinds = phase_numbers(bench)[::most]
-    # What is served takes room that comes before the urgent one is seen to have it. Counted: 14 of
+    # What is served takes space that comes before the urgent one is seen to have it. Counted: 14 of
     # one flit where 11 had begun.
     most_begun = BEGUN + -(-SEEN_CYCLES // most)
     assert kinds.index(urgent.number) <= most_begun, f"{BEGUN} had begun, the order is {kinds}"
@@ -257,7 +257,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     bench, rng = await started(dut, 0.0, [blocked, free])
     port, most = bench.ports[-1], PROTOCOL.packet_flits
     count = PROTOCOL.buffer_packets + 3
-    port.endpoint.keeps_room = True
+    port.endpoint.keeps_space = True
     bench.play(turns_of(rng, blocked, count, most))
     await bench.cycles(2 * LATENCY + 4 * most * count)
     came = len(bench.data(bench.outputs[-1]))
@@ -267,7 +267,7 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     await bench.cycles(20 * LATENCY + 4 * most * PACKETS)
     assert bench.missing() == stuck
     assert len(bench.data(bench.outputs[-1])) == came
-    port.endpoint.keeps_room = False
+    port.endpoint.keeps_space = False
     port.endpoint.free()
     again = bench.cycle
     await bench.drain()

@@ -28,7 +28,7 @@ from .tb_switch import (
 from .tb_switch_registers import expect_error
 
 BURST = 11 + 20  # a burst of acks, and the time that two take to be answered
-test, stuck_test = scenario(), scenario(PROTOCOL.stuck_cycles <= 10_000)
+test, stuck_test = scenario(), scenario(PROTOCOL.head_of_line_timeout_cycles <= 10_000)
 acks_test = scenario(PROTOCOL.ack_interval > 2)
 parts_test = scenario(PROTOCOL.packet_flits > 1)
 DATA, ACK = KINDS.index("data"), KINDS.index("ack")
@@ -112,7 +112,7 @@ async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> Non
             fields = bench.codec.unpack(flit)
             if not silent[0] and fields["kind"] == DATA and fields["index"] == place:
                 silent[0] = bench.cycle
-            lost = silent[0] and bench.cycle < silent[0] + 2 * PROTOCOL.patience_cycles
+            lost = silent[0] and bench.cycle < silent[0] + 2 * PROTOCOL.packet_timeout_cycles
             return () if lost else (flit,)
 
         for watch in bench.outputs:
@@ -173,24 +173,24 @@ async def numbers_wrap(dut: Any) -> None:
 async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
-    room = PROTOCOL.buffer_packets
-    turns = turns_of(rng, phase, room, most)
+    space = PROTOCOL.buffer_packets
+    turns = turns_of(rng, phase, space, most)
     bench.offer(turns, [0])
-    await bench.cycles(room * most + 10)
-    about = {"circuit": 0, "phase": 0, "sequence": room, "last": most - 1}
-    rogue = bench.codec.pack(7, **about, ticket=room * most)
+    await bench.cycles(space * most + 10)
+    about = {"circuit": 0, "phase": 0, "sequence": space, "last": most - 1}
+    rogue = bench.codec.pack(7, **about, link_sequence=space * most)
     bench.ports[0].to_switch.put(rogue)
     await bench.cycles(10)
     bench.offer(turns, [1])
     bench.expect(turns)
     await bench.drain()
     await expect_error(bench, "overflow", 0)
-    bench.play(turns_of(rng, phase, room))
+    bench.play(turns_of(rng, phase, space))
     await bench.finish_clean()
 
 
 @test
-async def short_packets_share_the_room_flit_by_flit(dut: Any) -> None:
+async def short_packets_share_the_space_flit_by_flit(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0, 1), (0,)))
     bench, rng = await started(dut, 0.0, [phase])
     # One that a largest packet fits beside may still go.
@@ -201,12 +201,12 @@ async def short_packets_share_the_room_flit_by_flit(dut: Any) -> None:
     await bench.cycles(2 * PROTOCOL.window_packets + 10)
     assert len(bench.data(bench.inputs[0])) == count
     # The same at the receiver.
-    bench.ports[0].endpoint.keeps_room = True
+    bench.ports[0].endpoint.keeps_space = True
     bench.offer(turns, [1])
     bench.expect(turns)
     await bench.cycles(2 * PROTOCOL.window_packets + LATENCY + 10)
     assert len(bench.data(bench.outputs[0])) == count
-    bench.ports[0].endpoint.keeps_room = False
+    bench.ports[0].endpoint.keeps_space = False
     bench.ports[0].endpoint.free()
     await bench.finish_clean()
 
@@ -238,7 +238,7 @@ async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
     bench, rng = await started(dut, 0.0, [phase])
     turns = turns_of(rng, phase, 2, most)
     bench.offer(turns, [1])
-    await bench.cycles(PROTOCOL.stuck_cycles + 2 * LATENCY)
+    await bench.cycles(PROTOCOL.head_of_line_timeout_cycles + 2 * LATENCY)
     bench.offer(turns, [0])
     bench.expect(turns)
     await bench.drain()

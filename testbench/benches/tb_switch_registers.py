@@ -224,6 +224,6 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
 async def switch_says_what_it_is(dut: Any) -> None:
     bench, _ = await started(dut)
     identity = await bench.access.identify()
-    assert (identity.ports, identity.middle) == (PORTS, SPEC.middle)
+    assert (identity.ports, identity.middle_switches) == (PORTS, SPEC.middle_switches)
     assert (identity.phases, identity.packet_flits) == (PROTOCOL.phases, PROTOCOL.packet_flits)
     assert identity.data_bytes * 8 == SPEC.data_width

@@ -24,13 +24,13 @@ from .tb_switch import (
 )
 
 test, three_test = scenario(), scenario(PORTS >= 3)
-HELLO, DATA = KINDS.index("hello"), KINDS.index("data")
+HANDSHAKE, DATA = KINDS.index("handshake"), KINDS.index("data")
 QUIET = 2 * PROTOCOL.timeout_cycles
 IN_FLIGHT = 256  # cycles from an input's queue to the next link at most: docs/how-to/driver.md
 
 
 def reboot(bench: SwitchBench, port: int) -> None:
-    """Let the NPU of a port forget all, as after a reset, and begin its next incarnation."""
+    """Let the NPU of a port forget all, as after a reset, and begin its next session ID."""
     bench.ports[port].reboot()
     bench.wanted[port].clear()
 
@@ -38,8 +38,8 @@ def reboot(bench: SwitchBench, port: int) -> None:
 async def until_up(bench: SwitchBench) -> None:
     """Wait until all links are up, and say so in the registers.
 
-    Where a third of all hellos is lost, five of nine attempts fail, one in each timeout: of ten in
-    turn, one in 360.
+    Where a third of all handshakes is lost, five of nine attempts fail, one in each timeout: of ten
+    in turn, one in 360.
     """
     end = bench.cycle + 40 * PROTOCOL.timeout_cycles
     while not all(port.endpoint.up for port in bench.ports):
@@ -49,14 +49,14 @@ async def until_up(bench: SwitchBench) -> None:
         assert bench.cycle < end, "a link is not up in the registers"
 
 
-def first_tickets(bench: SwitchBench, watch: Watch) -> set[int]:
-    """Return the tickets of the first packets, by circuit, since the last hello."""
+def first_link_sequences(bench: SwitchBench, watch: Watch) -> set[int]:
+    """Return the link sequence numbers of the first packets since the last handshake."""
     fields = [bench.codec.unpack(beat.flit) for beat in watch.beats]
-    begin = max(k for k, one in enumerate(fields) if one["kind"] == HELLO)
+    begin = max(k for k, one in enumerate(fields) if one["kind"] == HANDSHAKE)
     first: dict[int, int] = {}
     for one in fields[begin:]:
         if one["kind"] == DATA:
-            first.setdefault(one["circuit"], one["ticket"])
+            first.setdefault(one["circuit"], one["link_sequence"])
     return set(first.values())
 
 
@@ -88,7 +88,7 @@ async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
     bench.unicast(1, 1, PACKETS)
     await bench.cycles(3 * PROTOCOL.timeout_cycles)
     assert not strange.up
-    assert strange.hellos_refused > 0
+    assert strange.handshakes_refused > 0
     assert await bench.access.read("LINKS") == (1 << PORTS) - 2
     assert (len(bench.data(bench.inputs[0])), len(bench.data(bench.outputs[0]))) == before
     found = await bench.access.errors()
@@ -118,7 +118,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
             bench.ports[other].forget(phase.number, bench.generations[phase.number])
             bench.wanted[other] = {f: p for f, p in bench.wanted[other].items() if f[0]}
         bench.unicast(others[0], others[-1], PACKETS)
-        await bench.arrive(limit=bench.patience)
+        await bench.arrive(limit=bench.timeout)
         await until_up(bench)
         await bench.cycles(QUIET)
         # Numbers of unicasts with the NPU start at 0 at the other ends too.
@@ -130,7 +130,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
             bench.unicast(other, port, 2)
         await bench.drain()
         for watch in (bench.inputs[port], bench.outputs[port]):
-            assert first_tickets(bench, watch) == {0}
+            assert first_link_sequences(bench, watch) == {0}
     assert set((await bench.access.errors()).raised) <= {"stuck"}
     bench.finish()
 
@@ -139,16 +139,16 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
 async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) -> None:
     bench, _ = await started(dut)
     receiver = bench.ports[1].endpoint
-    receiver.keeps_room = True
+    receiver.keeps_space = True
     bench.unicast(0, 1, 4 * PROTOCOL.buffer_packets)
     await bench.cycles(QUIET // 4)
     reboot(bench, 0)
     await until_up(bench)
     # They have survived, and would be taken for new ones if numbers started at 0 now.
     assert [await bench.access.unicasts(port) for port in (0, 1)] == [True, False]
-    receiver.keeps_room = False
+    receiver.keeps_space = False
     receiver.free()
-    end = bench.cycle + bench.patience
+    end = bench.cycle + bench.timeout
     while await bench.access.unicasts(0):
         assert bench.cycle < end, "unicasts stay in a queue"
     gone = bench.cycle
@@ -186,7 +186,7 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
 async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
     bench, _ = await started(dut)
     source, most = bench.ports[1], PROTOCOL.packet_flits
-    # Not even the hello of a switch that begins anew is taken.
+    # Not even the handshake of a switch that begins anew is taken.
     bench.ports[0].sink.pause = True
     await bench.cycles(4)
     await bench.restart()
@@ -199,7 +199,7 @@ async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
     source.send(PROTOCOL.online, 0, kept, address_of(2))
     bench.want(2, PROTOCOL.online, address_of(1), kept)
     limit = 2 * PROTOCOL.timeout_cycles
-    assert limit < PROTOCOL.stuck_cycles
+    assert limit < PROTOCOL.head_of_line_timeout_cycles
     await bench.arrive(limit=limit)
     bench.ports[0].sink.pause = False
     await until_up(bench)
@@ -227,7 +227,7 @@ async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
 
 
 @test
-async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
+async def handshakes_may_be_lost_doubled_and_late(dut: Any) -> None:
     bench, rng = await started(dut)
     acts = ((), (1,), (1, 1))
 
@@ -255,15 +255,15 @@ async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
 
 
 @test
-async def hello_to_an_incarnation_before_makes_no_link(dut: Any) -> None:
+async def handshake_to_an_earlier_session_makes_no_link(dut: Any) -> None:
     bench, _ = await started(dut)
     port = bench.ports[0]
     port.to_switch.change = port.from_switch.change = lambda _: ()
-    for heard in (bench.incarnation - 1, bench.incarnation):
+    for heard in (bench.session_id - 1, bench.session_id):
         for _ in range(2):
-            port.to_switch.put(bench.codec.hello(incarnation=200, knows=1, heard=heard))
+            port.to_switch.put(bench.codec.handshake(session_id=200, knows=1, heard=heard))
             await bench.cycles(30)
-        up = heard == bench.incarnation
+        up = heard == bench.session_id
         assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up
         # Before it is up nothing else counts, not even what nobody may send.
         port.to_switch.put(bench.codec.pack(7, kind=len(KINDS)))

@@ -58,14 +58,14 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
 
 async def ready(bench: SwitchBench) -> None:
     """Wait until a command has been carried out: ENTRY and COMMAND are locked before."""
-    end = bench.cycle + bench.patience
+    end = bench.cycle + bench.timeout
     while await bench.access.read_field("COMMAND_STATUS", "busy"):
         assert bench.cycle < end, "a command does not end"
 
 
 async def write_when_taken(bench: SwitchBench, phase: Phase) -> None:
     """Write a phase; while that is refused, as old packets are queued, erase it and try again."""
-    end = bench.cycle + bench.patience
+    end = bench.cycle + bench.timeout
     while True:
         try:
             await bench.write(phase)

@@ -28,12 +28,20 @@ from .tb_switch import (
 
 MOST = PROTOCOL.packet_flits
 # Others wait until what has not come is given up, never until its source sends it again.
-WAIT = PROTOCOL.patience_cycles + 2 * LATENCY + 4 * MOST
+WAIT = PROTOCOL.packet_timeout_cycles + 2 * LATENCY + 4 * MOST
 Said: Any = Enum(
     "Said",
     {
         name: name
-        for name in ("phase", "circuit", "unicast", "sequence", "last", "ticket", "generation")
+        for name in (
+            "phase",
+            "circuit",
+            "unicast",
+            "sequence",
+            "last",
+            "link_sequence",
+            "generation",
+        )
     },
 )
 test, half_test = scenario(), scenario(MOST >= 2 and PROTOCOL.phases >= 2)

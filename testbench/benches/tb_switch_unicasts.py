@@ -11,7 +11,7 @@ MOST = PROTOCOL.packet_flits
 COUNT = max(24, 3 * PROTOCOL.ack_interval)
 # With five ports one of three circuits has two of the four bursts of a port, one behind the other.
 # With two middle subswitches the only path of a unicast may have to wait for that of another.
-RING, ALL = (0.96, 0.45 if PORTS == 5 else 0.55) if SPEC.middle > 2 else (0.4, 0.4)
+RING, ALL = (0.96, 0.45 if PORTS == 5 else 0.55) if SPEC.middle_switches > 2 else (0.4, 0.4)
 test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
 
 

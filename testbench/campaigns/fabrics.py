@@ -200,8 +200,8 @@ class MeshFabric:
             ack_interval=4,
             window_packets=32,
             timeout_cycles=300,
-            idle_cycles=16,
-            patience_cycles=64,
+            nack_timeout_cycles=16,
+            packet_timeout_cycles=64,
         )
         self.mesh = MeshSpec(
             width=width,

@@ -24,7 +24,7 @@ class _Endpoint:
         self.got: dict[str, int] = defaultdict(int)
 
     def fill(self) -> bool:
-        """Queue what there is room for."""
+        """Queue what there is space for."""
         before = len(self.left)
         while self.left and len(self.queues[self.left[0].circuit]) < QUEUED:
             job = self.left.pop(0)

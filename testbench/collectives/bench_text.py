@@ -111,7 +111,7 @@ def _axil_widths(address_bits: int) -> dict[str, int]:
 
 
 def driver(name: str, node: int, rst: str, label: str, bits: int, length: int = STEPS) -> list[str]:
-    """Return the driver of a slave and its wires, with room for so many steps."""
+    """Return the driver of a slave and its wires, with space for so many steps."""
     widths = _axil_widths(bits)
     lines = [f"  wire [{widths[wire] - 1}:0] {name}_{wire};" for wire in AXIL_WIRES]
     pins = ", ".join(f".{wire}({name}_{wire})" for wire in AXIL_WIRES)
@@ -254,10 +254,10 @@ def endpoint(
     links : (str, str)
         The ``link_line`` that flits come on, and that which they go on.
     rst, number : str
-        Its reset and its incarnation.
+        Its reset and its session ID.
     """
     return (
-        f"  {top} n{k} (.clk(clk), .rst({rst}), .incarnation({number}), .irq(), "
+        f"  {top} n{k} (.clk(clk), .rst({rst}), .session_id({number}), .irq(), "
         f"{link_pins('', *links, spec.data_width)}, {memory_pins(spec, k)}, "
         f"{axil_pins(f'n{k}')});"
     )

@@ -279,7 +279,7 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
         lines += known("rst_switch", known_link(f"down{k}", bits))
     lines += known("rst_switch", known_slave("sw"))
     pins = ", ".join(link_pins(str(k), f"up{k}", f"down{k}", bits) for k in range(nodes))
-    switch = f"{tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq()"
+    switch = f"{tops[0]} sw (.clk(clk), .rst(rst_switch), .session_id(8'd9), .irq()"
     lines += [f"  {switch}, {pins}, {axil_pins('sw')});"]
     drivers = [*(f"n{k}" for k in range(nodes)), "sw"]
     edge = [f"    if (|asks && asked == {NEVER}) asked <= now;"]

@@ -46,7 +46,7 @@ class Instance:
     unit : Unit
         An endpoint, a switch or a router; alike if their ``unit_name`` is.
     pins : mapping of str to int
-        Inputs that are constant, beside ``incarnation``.
+        Inputs that are constant, beside ``session_id``.
     """
 
     unit: Unit
@@ -107,7 +107,7 @@ def _constants(unit: Unit) -> dict[str, int]:
     constants = {f"m{port}_axis_tready": 1 for port in _ports(unit)}
     if not isinstance(unit, MeshRouter):
         constants |= {PREFIX + name: value for name, value in AXIL_TIED.items()}
-    return constants | {"incarnation": 9}
+    return constants | {"session_id": 9}
 
 
 def _maker(prefix: str, unit: Unit) -> list[str]:

@@ -167,7 +167,7 @@ def bench(
     ----------
     top : str
         Instance of the fabric up to its pins, without those of endpoints, other slaves, ``clk``,
-        ``rst`` and ``incarnation``, and with a comma behind those that it has.
+        ``rst`` and ``session_id``, and with a comma behind those that it has.
     link : SwitchSpec
         What the endpoints are made of.
     ends : sequence of str
@@ -179,7 +179,7 @@ def bench(
     """
     units = len(ends) + len(slaves)
     lines = [*bench_begin(units, {"stalls": 0, "limit": 0}), "  wire rst = now < 8;"]
-    pins = [".clk(clk)", ".rst(rst)", ".incarnation(8'd9)"]
+    pins = [".clk(clk)", ".rst(rst)", ".session_id(8'd9)"]
     for k, end in enumerate(ends):
         lines += [f"  reg [31:0] seed{k} = {k + 1};"]
         lines += driver(f"d{k}", k, "rst", "0", endpoint_map(link).address_bits, _STEPS)

@@ -33,7 +33,7 @@ _SMALL = 4
 class TaskJobs(ABC):
     """What the endpoints of a fabric do for tasks, and what is right then.
 
-    ``program`` is what software does with the fabric, ``flits`` what each memory has room for, and
+    ``program`` is what software does with the fabric, ``flits`` what each memory has space for, and
     ``ready`` the cycles from reset until all registers of other units are written.
     """
 

@@ -41,7 +41,7 @@ def register_missing(m: Module, sound: Any, ports: Any) -> None:
 @broken(Interconnect, {"interconnect": ""})
 def configuration_late(m: Module, sound: Any, ports: Any) -> None:
     """The configuration of the middle stage comes a cycle behind its flits."""
-    outer = sound.spec.ports * code_width(sound.spec.middle)
+    outer = sound.spec.ports * code_width(sound.spec.middle_switches)
     within = slice(outer, len(ports.configuration) - outer)
     late = delayed(m, ports.configuration[within], 1, "late")
     m.d.comb += sound.configuration[within].eq(late)

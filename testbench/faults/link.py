@@ -15,7 +15,7 @@ from .fault import broken
 __all__ = [
     "any_answer",
     "any_partner",
-    "keeps_tickets",
+    "keeps_link_sequences",
     "no_crc",
     "no_credit",
     "stomp_keeps_crc",
@@ -39,8 +39,8 @@ def no_crc(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(CircuitCredits, {"loaded switch": "but the limit is", "link": "credit"})
 def no_credit(m: Module, sound: Any, ports: Any) -> None:
-    """Packets are started whether the neighbour has room for them or not."""
-    m.d.comb += ports.room.eq(1)
+    """Packets are started whether the neighbour has space for them or not."""
+    m.d.comb += ports.space.eq(1)
 
 
 @broken(Sender, {"loaded switch": "want"})
@@ -64,12 +64,12 @@ def any_partner(m: Module, sound: Any, ports: Any) -> None:
 
 
 @broken(LinkSession, {"switch": "npu_that_reboots_in_traffic_comes_back_and_others_go_on"})
-def keeps_tickets(m: Module, sound: Any, ports: Any) -> None:
-    """A link that begins anew goes on with the tickets and limits of the session before."""
+def keeps_link_sequences(m: Module, sound: Any, ports: Any) -> None:
+    """A restarted link keeps the link sequence numbers and limits of the previous session."""
     m.d.comb += ports.link.begins.eq(0)
 
 
-@broken(LinkSession, {"switch": "hello_to_an_incarnation_before_makes_no_link"})
+@broken(LinkSession, {"switch": "handshake_to_an_earlier_session_makes_no_link"})
 def any_answer(m: Module, sound: Any, ports: Any) -> None:
-    """A hello counts as an answer to this incarnation, whichever one it is to."""
-    m.d.comb += sound.link.came.payload.heard.eq(sound.incarnation)
+    """A handshake counts as an answer to this session ID, whichever one it is to."""
+    m.d.comb += sound.link.came.payload.heard.eq(sound.session_id)

@@ -32,7 +32,7 @@ def never_urgent(m: Module, sound: Any, ports: Any) -> None:
         m.d.comb += [own[0].eq(0) for own in sound.coming]
 
 
-@broken(PacketQueue, {"mesh": "end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while"})
+@broken(PacketQueue, {"mesh": "end_that_has_no_space_holds_up_others_of_its_circuit_for_a_while"})
 def never_stuck(m: Module, sound: Any, ports: Any) -> None:
     """A packet waits forever if no receiver has buffer space for it."""
     m.d.comb += sound.tick.eq(0)
@@ -42,7 +42,7 @@ def never_stuck(m: Module, sound: Any, ports: Any) -> None:
 def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
     """Packets for a link that is down wait until it is up."""
     with m.If(ports.down):
-        m.d.comb += ports.injection.room.eq(0)
+        m.d.comb += ports.injection.space.eq(0)
 
 
 @broken(Way, {"saturated mesh": "wedged"})

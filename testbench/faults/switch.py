@@ -17,7 +17,7 @@ from fred_hw.switch.switch import Switch
 from .fault import broken
 
 __all__ = [
-    "always_room",
+    "always_space",
     "any_entry",
     "any_generation",
     "any_number",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-_PATIENCE = 16  # cycles, more than a largest packet takes
+_TIMEOUT = 16  # cycles, more than a largest packet takes
 
 
 @broken(Scheduler, {"switch": "urgent_packet_overtakes_at_every_flit_position"})
@@ -53,9 +53,9 @@ def first_again(m: Module, sound: Any, ports: Any) -> None:
         for port in ports.ports
         for waits, phase in zip(port.waiting, port.phases, strict=True)
     ]
-    since = Signal(range(_PATIENCE + 1))
+    since = Signal(range(_TIMEOUT + 1))
     with m.If(Cat(heads).any()):
-        m.d.sync += since.eq(_PATIENCE)
+        m.d.sync += since.eq(_TIMEOUT)
     with m.Elif(since != 0):
         m.d.sync += since.eq(since - 1)
     for mine, theirs in zip(sound.ports, ports.ports, strict=True):
@@ -87,9 +87,9 @@ def flit_early(m: Module, sound: Any, ports: Any) -> None:
 
 
 @broken(OutputPort, {"switch": "receiver_that_grants_nothing_holds_up_only_its_flows"})
-def always_room(m: Module, sound: Any, ports: Any) -> None:
-    """An output port promises room that there is not."""
-    m.d.comb += ports.injection.room.eq(-1)
+def always_space(m: Module, sound: Any, ports: Any) -> None:
+    """An output port promises space that there is not."""
+    m.d.comb += ports.injection.space.eq(-1)
 
 
 @broken(

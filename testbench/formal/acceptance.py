@@ -25,7 +25,7 @@ RULES = ("bounded", "endless")
 
 Both accept the flit if the next descriptor wants it and the receive queue is not full. If the queue
 is full the flit holds the link: under ``bounded`` until the endpoint drops it, at any time, and
-under ``endless`` until there is room.
+under ``endless`` until there is space.
 """
 
 State = tuple[tuple[int, ...], ...]
@@ -222,7 +222,7 @@ def judged(
 ) -> str:
     """Return what an endpoint does with the next flit from a source: accept, drop or wait.
 
-    Room for one flit more than ``depth`` is kept under ``bounded``: for the flit that is dropped,
+    Space for one flit more than ``depth`` is kept under ``bounded``: for the flit that is dropped,
     or taken by a message under way.
 
     Parameters
@@ -250,7 +250,7 @@ def judged(
         wanted += len(following[0].receives)
     if queued >= wanted:
         return "drop"
-    # Flits of a message under way wait for memory alone, so the queue has room for them soon.
+    # Flits of a message under way wait for memory alone, so the queue has space for them soon.
     stored = sum(needs <= sent for needs in job.receives[taken:])
     if rule == "bounded" and queued >= stored + depth:
         return "drop"

@@ -12,7 +12,7 @@ struct Port {
     Counts counts;
     uint64_t interval, packet;
     Header came, goes;
-    unsigned comes, may_send, keeps_room, mine, taken, sends, address, greets, incarnation, up, refused;
+    unsigned comes, may_send, keeps_space, mine, taken, sends, address, greets, session_id, up, refused;
 };
 
 class NumberedEndpoint final : public Endpoint {
@@ -44,12 +44,12 @@ class NumberedEndpoint final : public Endpoint {
     bool leaves(const Sending& flow) override { return flow.begun % 3 == 0; }
     void take(Receiving&, const Header&, uint64_t) override { port_.taken = true; }
     unsigned consume(unsigned circuit) override {
-        return port_.keeps_room ? 0 : circuits_[circuit].waiting;
+        return port_.keeps_space ? 0 : circuits_[circuit].waiting;
     }
 
 public:
     explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts, port.address), port_(port) {
-        if (port.greets) greet(port.incarnation);
+        if (port.greets) greet(port.session_id);
     }
 
     void send_packets(unsigned phase, unsigned peer, unsigned circuit, const unsigned* lengths,

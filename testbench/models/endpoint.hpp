@@ -22,21 +22,21 @@ protected:
         std::vector<Burst> bursts;
         size_t at = 0;
         uint64_t start_at = 0, since = 0;
-        // Places of flits; `held` flits have room here, `left` of them are to come of a packet.
-        unsigned ticket = 0, limit;                                    // to the other end
+        // Places of flits; `held` flits have space here, `left` of them are to come of a packet.
+        unsigned link_sequence = 0, limit;                                    // to the other end
         unsigned expected = 0, held = 0, left = 0, waiting = 0, told;  // from it
         bool tell = false;
     };
     const Sizes& sizes_;
     Counts& counts_;
-    const unsigned address_, tickets_ = mask(TICKET_BITS), sequences_ = mask(SEQUENCE_BITS);
+    const unsigned address_, link_sequences_ = mask(LINK_SEQUENCE_BITS), sequences_ = mask(SEQUENCE_BITS);
     std::array<Circuit, CIRCUITS> circuits_;
     uint64_t now_ = 0;
     std::array<unsigned, 4> crowding_{};  // as the router told last
-    // Hellos, unless the link is up from the start.
-    bool greets_ = false, hello_due_ = true, knows_ = false, agreed_ = false;
-    unsigned incarnation_ = 0, heard_ = 0;
-    uint64_t hello_at_ = 0;
+    // Handshakes, unless the link is up from the start.
+    bool greets_ = false, handshake_due_ = true, knows_ = false, agreed_ = false;
+    unsigned session_id_ = 0, heard_ = 0;
+    uint64_t handshake_at_ = 0;
 
     // The flow that a header is of, which may be made now, or nullptr if there is none.
     virtual Sending* sending(const Header& h) = 0;
@@ -47,7 +47,7 @@ protected:
     virtual uint64_t payload(unsigned index) = 0;
     // Takes the next flit of a flow, `flow.index` of its packet; with 0 the packet begins anew.
     virtual void take(Receiving& flow, const Header& h, uint64_t data) = 0;
-    // How many of the flits that are here give up their room now.
+    // How many of the flits that are here give up their space now.
     virtual unsigned consume(unsigned circuit) = 0;
     // Where sources choose ways: which one a flow of which nothing is under way takes, and whether
     // it leaves that on which it is.
@@ -63,7 +63,7 @@ protected:
     bool is_mine(const Header& h) const { return !h.unicast || h.destination == address_; }
 
     unsigned limit(const Circuit& c) const {
-        return (c.expected + sizes_.buffer_flits - c.held) & tickets_;
+        return (c.expected + sizes_.buffer_flits - c.held) & link_sequences_;
     }
 
     // The bursts whose turn it is.
@@ -72,7 +72,7 @@ protected:
         return std::span(c.bursts).subspan(c.at, std::min(together, c.bursts.size() - c.at));
     }
 
-    void give_room(Circuit& c, unsigned flits) {
+    void give_space(Circuit& c, unsigned flits) {
         c.waiting -= flits;
         c.held -= flits;
     }
@@ -98,9 +98,9 @@ private:
         c.left = 0;
     }
 
-    // What a flit tells of room; flits before it that did not come have none.
-    void take_room(Circuit& c, const Header& h) {
-        const unsigned after = (h.ticket + h.last + 1) & tickets_, left = h.last - h.index;
+    // What a flit tells of space; flits before it that did not come have none.
+    void take_space(Circuit& c, const Header& h) {
+        const unsigned after = (h.link_sequence + h.last + 1) & link_sequences_, left = h.last - h.index;
         if (after != c.expected) {
             give_up(c);
             c.expected = after;
@@ -133,9 +133,9 @@ private:
     void receive_data(const Header& h, uint64_t data) {
         if (h.circuit >= CIRCUITS) return;
         Circuit& c = circuits_[h.circuit];
-        const unsigned tickets_ahead = (h.ticket - c.expected) & tickets_;
-        if (h.index == 0 && tickets_ahead >= sizes_.buffer_flits) return;  // it has come twice
-        take_room(c, h);
+        const unsigned link_sequences_ahead = (h.link_sequence - c.expected) & link_sequences_;
+        if (h.index == 0 && link_sequences_ahead >= sizes_.buffer_flits) return;  // it has come twice
+        take_space(c, h);
         last_data_ = now_;
         Receiving* flow = current(receiving(h), h);
         if (!flow) return;
@@ -144,7 +144,7 @@ private:
         if (ahead == 0 && (h.index == 0 || h.index == flow->index)) {
             accept(*flow, h, data);
         } else if (ahead == 0 ? h.index > flow->index : behind > sizes_.window_packets) {
-            if (flow->refused && now_ - flow->refused_at < sizes_.patience_cycles) return;
+            if (flow->refused && now_ - flow->refused_at < sizes_.packet_timeout_cycles) return;
             flow->refused = true;
             flow->refused_at = now_;
             say(NACK, *flow);
@@ -185,7 +185,7 @@ private:
         }
     }
 
-    // ---- hellos ----
+    // ---- handshakes ----
 
     void hear(const Header& h) {
         if (h.digest != sizes_.digest) {
@@ -193,34 +193,34 @@ private:
             knows_ = agreed_ = false;
             return;
         }
-        if (!knows_ || h.incarnation != heard_) begin_anew(h.incarnation);
-        agreed_ = h.knows && h.heard == incarnation_;
-        hello_due_ |= !h.up;
+        if (!knows_ || h.session_id != heard_) begin_anew(h.session_id);
+        agreed_ = h.knows && h.heard == session_id_;
+        handshake_due_ |= !h.up;
     }
 
-    // Tickets start at 0, and there is no room until the other end tells of some.
+    // Link sequence numbers start at 0, and there is no space until the other end tells of some.
     void begin_anew(unsigned heard) {
         heard_ = heard;
-        knows_ = hello_due_ = true;
+        knows_ = handshake_due_ = true;
         packet_.index = length_ = 0;
         for (const auto& [kind, flow] : answers_) flow->due[kind] = false;
         answers_.clear();
         syncs_.clear();
         for (Circuit& c : circuits_) {
             give_up(c);
-            c.ticket = c.limit = c.expected = 0;
+            c.link_sequence = c.limit = c.expected = 0;
             c.tell = true;
             c.since = now_;
         }
     }
 
-    bool say_hello(Header& h) {
-        if (!up() && now_ - hello_at_ >= sizes_.timeout_cycles) hello_due_ = true;
-        if (!greets_ || !hello_due_) return false;
-        hello_due_ = false;
-        hello_at_ = now_;
-        h.kind = HELLO;
-        h.incarnation = incarnation_;
+    bool say_handshake(Header& h) {
+        if (!up() && now_ - handshake_at_ >= sizes_.timeout_cycles) handshake_due_ = true;
+        if (!greets_ || !handshake_due_) return false;
+        handshake_due_ = false;
+        handshake_at_ = now_;
+        h.kind = HANDSHAKE;
+        h.session_id = session_id_;
         h.heard = heard_;
         h.knows = knows_;
         h.up = up();
@@ -247,7 +247,7 @@ private:
     }
 
     void watch_credits(Circuit& c, unsigned number) {
-        const bool all = ((c.limit - c.ticket) & tickets_) == sizes_.buffer_flits;
+        const bool all = ((c.limit - c.link_sequence) & link_sequences_) == sizes_.buffer_flits;
         if (all || (sends() && packet_.circuit == number)) {
             c.since = now_;
         } else if (now_ - c.since >= sizes_.timeout_cycles && !able(c)) {
@@ -290,8 +290,8 @@ private:
 
     // The first burst under way that has a packet that may go.
     const Burst* able(const Circuit& c) const {
-        const unsigned room = (c.limit - c.ticket) & tickets_;
-        if (room < sizes_.packet_flits || room > sizes_.buffer_flits) return nullptr;
+        const unsigned space = (c.limit - c.link_sequence) & link_sequences_;
+        if (space < sizes_.packet_flits || space > sizes_.buffer_flits) return nullptr;
         for (const Burst& one : under_way(c)) {
             const Sending& flow = *one.flow;
             if (flow.next >= one.first &&
@@ -324,8 +324,8 @@ private:
             name(packet_, flow);
             packet_.sequence = flow.next & sequences_;
             packet_.last = length_ - 1;
-            packet_.ticket = c.ticket;
-            c.ticket = (c.ticket + length_) & tickets_;
+            packet_.link_sequence = c.link_sequence;
+            c.link_sequence = (c.link_sequence + length_) & link_sequences_;
             counts_.resent += flow.next < flow.begun;
             flow.begun = std::max(flow.begun, ++flow.next);
             return true;
@@ -337,7 +337,7 @@ private:
         if (!syncs_.empty()) {
             h.kind = SYNC;
             h.circuit = syncs_.back();
-            h.ticket = circuits_[h.circuit].ticket;
+            h.link_sequence = circuits_[h.circuit].link_sequence;
             syncs_.pop_back();
             return true;
         }
@@ -372,13 +372,13 @@ public:
     uint64_t interval = 0;
     // Bursts of a circuit that go on side by side; one begins when so many before it have not ended.
     size_t together = 1;
-    // Hellos of ends that do not fit.
+    // Handshakes of ends that do not fit.
     uint64_t refused = 0;
 
-    // Says hello, in an incarnation that is another one after each reset, before all else.
-    void greet(unsigned incarnation) {
+    // Says handshake, in an session_id that is another one after each reset, before all else.
+    void greet(unsigned session_id) {
         greets_ = true;
-        incarnation_ = incarnation;
+        session_id_ = session_id;
         for (Circuit& c : circuits_) c.limit = c.told = 0;
     }
     bool up() const { return !greets_ || (knows_ && agreed_); }
@@ -416,16 +416,16 @@ public:
         return std::ranges::all_of(circuits_, [](auto& c) { return c.at == c.bursts.size(); });
     }
 
-    // Gives up the room of all flits that have come.
+    // Gives up the space of all flits that have come.
     void free() {
-        for (Circuit& c : circuits_) give_room(c, c.waiting);
+        for (Circuit& c : circuits_) give_space(c, c.waiting);
     }
 
     // ---- a cycle: what comes, if anything; time; what goes, if it may ----
 
     void receive(uint64_t now, const Header& h, uint64_t data) {
         now_ = now;
-        if (h.kind == HELLO && greets_) return hear(h);
+        if (h.kind == HANDSHAKE && greets_) return hear(h);
         if (!up()) return;
         if (h.credit_circuit < CIRCUITS) {
             Circuit& c = circuits_[h.credit_circuit];
@@ -440,13 +440,13 @@ public:
         } else if (h.kind == SYNC && h.circuit < CIRCUITS) {
             Circuit& c = circuits_[h.circuit];
             give_up(c);
-            c.expected = h.ticket;
+            c.expected = h.link_sequence;
             c.tell = true;
         } else if (h.kind == ASK) {
             Receiving* flow = current(receiving(h), h);
             if (!flow) return;
             say(ACK, *flow);
-            if (silent(*flow, sizes_.idle_cycles)) say(NACK, *flow);
+            if (silent(*flow, sizes_.nack_timeout_cycles)) say(NACK, *flow);
         }
     }
 
@@ -456,7 +456,7 @@ public:
             Circuit& c = circuits_[k];
             watch_bursts(c);
             watch_credits(c, k);
-            if (c.waiting) give_room(c, consume(k));
+            if (c.waiting) give_space(c, consume(k));
         }
         watch_acks();
     }
@@ -465,7 +465,7 @@ public:
     bool next(Header& h, uint64_t& data) {
         h = Header{};
         data = 0;
-        if (say_hello(h)) {
+        if (say_handshake(h)) {
         } else if (!up()) {
             return false;
         } else if (control(h)) {

@@ -108,9 +108,9 @@ class FlitCodec:
         last = not carries or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
-    def hello(self, **fields: int) -> Flit:
-        """Return a hello of an end that fits, unless fields say that it does not."""
-        return self.pack(kind=Kind.HELLO, circuit=CONTROL, **fitting(self._spec) | fields)
+    def handshake(self, **fields: int) -> Flit:
+        """Return a handshake of an end that fits, unless fields say that it does not."""
+        return self.pack(kind=Kind.HANDSHAKE, circuit=CONTROL, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
         """Return the fields of a flit; those that it has not are 0."""
@@ -126,7 +126,7 @@ class FlitCodec:
 
 
 def fitting(spec: SwitchSpec) -> dict[str, int]:
-    """Return the fields of a hello that tell whether its end fits."""
+    """Return the fields of a handshake that tell whether its end fits."""
     return {"digest": spec.digest}
 
 
@@ -156,15 +156,15 @@ class _Port(ctypes.Structure):
         ("goes", _Header),
         ("comes", ctypes.c_uint),  # whether there is a flit in ``came``
         ("may_send", ctypes.c_uint),
-        ("keeps_room", ctypes.c_uint),
+        ("keeps_space", ctypes.c_uint),
         ("mine", ctypes.c_uint),  # whether what came is to this end
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
         ("sends", ctypes.c_uint),  # whether there is one in ``goes``
         ("address", ctypes.c_uint),
-        ("greets", ctypes.c_uint),  # whether it says hello, in its incarnation
-        ("incarnation", ctypes.c_uint),
+        ("greets", ctypes.c_uint),  # whether it says handshake, in its session ID
+        ("session_id", ctypes.c_uint),
         ("up", ctypes.c_uint),
-        ("refused", ctypes.c_uint),  # hellos of ends that do not fit
+        ("refused", ctypes.c_uint),  # handshakes of ends that do not fit
     )
 
 
@@ -205,10 +205,11 @@ class Endpoint:
         Sizes.
     address : int
         Its own, as destination and source of unicasts.
-    incarnation : int, optional
-        What it says hello in, another one after each reset; without it the link is taken to be up.
-    keeps_room : bool
-        Whether flits that have come keep their room until :meth:`free`.
+    session_id : int, optional
+        What it says handshake in, another one after each reset; without it the link is taken to be
+        up.
+    keeps_space : bool
+        Whether flits that have come keep their space until :meth:`free`.
 
     Attributes
     ----------
@@ -223,10 +224,10 @@ class Endpoint:
         spec: SwitchSpec,
         address: int = 0,
         *,
-        incarnation: int | None = None,
-        keeps_room: bool = False,
+        session_id: int | None = None,
+        keeps_space: bool = False,
     ) -> None:
-        self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
+        self.spec, self.keeps_space, self.interval = spec, keeps_space, 0
         self.codec = FlitCodec(spec)
         self.received: dict[FlowKey, list[tuple[int, ...]]] = {}
         self._coming: dict[FlowKey, list[int]] = {}  # flits of packets that are not whole yet
@@ -236,8 +237,8 @@ class Endpoint:
         self._port = _Port(
             sizes=_Sizes(**protocol_sizes(spec)),
             address=address,
-            greets=incarnation is not None,
-            incarnation=incarnation or 0,
+            greets=session_id is not None,
+            session_id=session_id or 0,
         )
         self._library = endpoint_library()
         self._end = self._library.endpoint_new(self._port)
@@ -256,8 +257,8 @@ class Endpoint:
         return bool(self._port.up)
 
     @property
-    def hellos_refused(self) -> int:
-        """Hellos of neighbours that do not fit."""
+    def handshakes_refused(self) -> int:
+        """Handshakes of neighbours that do not fit."""
         return self._port.refused
 
     @property
@@ -294,13 +295,13 @@ class Endpoint:
                 del flows[flow]
 
     def free(self) -> None:
-        """Give up the room of all flits that have come."""
+        """Give up the space of all flits that have come."""
         self._library.endpoint_free(self._end)
 
     def step(self, received: Flit | None, may_send: bool = True) -> Flit | None:
         """Let a cycle pass: take the flit that comes, if any, and return the one that goes."""
         port = self._port
-        port.may_send, port.keeps_room, port.interval = may_send, self.keeps_room, self.interval
+        port.may_send, port.keeps_space, port.interval = may_send, self.keeps_space, self.interval
         port.comes = False
         if received is not None:
             self._show(received)

@@ -21,7 +21,7 @@ inline bool carries(unsigned kind) { return kind == DATA || kind == TURNED; }
 // fred_hw/link/crowding.py.
 constexpr unsigned BLOCKED = 8;
 inline std::array<unsigned, 4> crowding_of(const Header& h) {
-    return {h.index, h.last, h.ticket & 15, h.ticket >> 4 & 15};
+    return {h.index, h.last, h.link_sequence & 15, h.link_sequence >> 4 & 15};
 }
 
 // What a port sends of a flow: of `total` packets `begun` have begun, those before `base` are acked.

@@ -41,7 +41,7 @@ FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
 def protocol_header() -> str:
     """Return ``protocol.hpp``: kinds, circuits, and the names of fields and sizes.
 
-    ``ABSENT_FROM_HELLOS`` and alike are the fields that such flits have not.
+    ``ABSENT_FROM_HANDSHAKES`` and alike are the fields that such flits have not.
     """
     constants = {
         "HEADER_BITS": HEADER_BITS,
@@ -61,7 +61,7 @@ def protocol_header() -> str:
         for name, (low, bits) in HEADER_FIELDS.items()
     ]
     absent = {
-        "HELLOS": absent_fields(Kind.HELLO, 0),
+        "HANDSHAKES": absent_fields(Kind.HANDSHAKE, 0),
         "UNICASTS": absent_fields(Kind.DATA, 1),
         "PHASES": absent_fields(Kind.DATA, 0),
     }

@@ -54,7 +54,7 @@ def flits_for(
 
 def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration | None:
     """Return the configuration of the flows, or None when they conflict."""
-    return route(flows, spec.ports, spec.middle).configuration
+    return route(flows, spec.ports, spec.middle_switches).configuration
 
 
 def random_flows(rng: random.Random, ports: int) -> list[Flow]:
@@ -78,7 +78,7 @@ def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow
     """Return random flows that route, dropping flows of a conflict one by one."""
     flows = random_flows(rng, spec.ports)
     while True:
-        result = route(flows, spec.ports, spec.middle)
+        result = route(flows, spec.ports, spec.middle_switches)
         if result.configuration is not None:
             return flows, result.configuration
         flows.pop(rng.choice(result.conflict) if result.conflict else -1)

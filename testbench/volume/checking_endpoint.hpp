@@ -76,7 +76,7 @@ class CheckingEndpoint final : private Endpoint {
         compare(static_cast<Incoming&>(flow), data, h.last, now_);
     }
 
-    // With pauses the room is used up now and then.
+    // With pauses the space is used up now and then.
     unsigned consume(unsigned circuit) override {
         uint64_t& until = busy_until_[circuit];
         if (options_.stall && now_ >= until && rng_.below(200) == 0)
@@ -99,22 +99,22 @@ class CheckingEndpoint final : private Endpoint {
 
     void check_credit(const Header& h) {
         if (h.credit_circuit >= CIRCUITS) return;
-        const unsigned ticket = circuits_[h.credit_circuit].ticket;
-        if (((h.credit_limit - ticket) & TICKET_MASK) > BUFFER_FLITS)
-            tally_.violation(now_, port_, "limit %u of circuit %u, but the next ticket is %u",
-                             h.credit_limit, h.credit_circuit, ticket);
+        const unsigned link_sequence = circuits_[h.credit_circuit].link_sequence;
+        if (((h.credit_limit - link_sequence) & LINK_SEQUENCE_MASK) > BUFFER_FLITS)
+            tally_.violation(now_, port_, "limit %u of circuit %u, but the next link_sequence is %u",
+                             h.credit_limit, h.credit_circuit, link_sequence);
     }
 
     void check_data(const Header& h) {
         if (h.circuit >= CIRCUITS)
             return tally_.violation(now_, port_, "data of circuit %u", h.circuit);
         const Circuit& c = circuits_[h.circuit];
-        // The ticket before is that of a packet that has begun.
-        if (((h.ticket + h.last + 1 - c.expected) & TICKET_MASK) == 0) return;
-        const unsigned room = (limit(c) - h.ticket) & TICKET_MASK;
-        if (room <= h.last || room > BUFFER_FLITS)
-            tally_.violation(now_, port_, "ticket %u of circuit %u, but the limit is %u",
-                             h.ticket, h.circuit, limit(c));
+        // The link_sequence before is that of a packet that has begun.
+        if (((h.link_sequence + h.last + 1 - c.expected) & LINK_SEQUENCE_MASK) == 0) return;
+        const unsigned space = (limit(c) - h.link_sequence) & LINK_SEQUENCE_MASK;
+        if (space <= h.last || space > BUFFER_FLITS)
+            tally_.violation(now_, port_, "link_sequence %u of circuit %u, but the limit is %u",
+                             h.link_sequence, h.circuit, limit(c));
     }
 
     void check_answer(const Header& h, const Outgoing& flow) {
@@ -170,7 +170,7 @@ public:
           incoming(PHASES + npus) {
         interval = options.interval;
         greet(port + 1);
-        // Links are up then, and limits known: hellos cross three times, limits once.
+        // Links are up then, and limits known: handshakes cross three times, limits once.
         const uint64_t ready = 4 * options.delay + 64;
         for (Circuit& c : circuits_) c.start_at = ready + rng_.below(options.spread);
     }
@@ -204,7 +204,7 @@ public:
         Header h;
         unpack(flit.header, h);
         now_ = now;
-        if (up() && h.kind != HELLO) check(h);
+        if (up() && h.kind != HANDSHAKE) check(h);
         const Outgoing* flow = h.kind == ACK ? sending(h) : nullptr;
         const uint64_t base = flow ? flow->base : 0;
         Endpoint::receive(now, h, flit.data);
@@ -223,8 +223,8 @@ public:
     void dump(std::FILE* to) const {
         for (unsigned k = 0; k < CIRCUITS; ++k) {
             const Circuit& c = circuits_[k];
-            std::fprintf(to, "port %u circuit %u: burst %zu of %zu, ticket %u, limit %u; receives "
-                         "ticket %u, held %u%s\n", port_, k, c.at, c.bursts.size(), c.ticket,
+            std::fprintf(to, "port %u circuit %u: burst %zu of %zu, link_sequence %u, limit %u; receives "
+                         "link_sequence %u, held %u%s\n", port_, k, c.at, c.bursts.size(), c.link_sequence,
                          c.limit, c.expected, c.held, c.left ? ", open" : "");
             if (c.at == c.bursts.size()) continue;
             const Sending& f = *c.bursts[c.at].flow;

@@ -14,7 +14,7 @@
 
 constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
 
-constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), TICKET_MASK = mask(TICKET_BITS);
+constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), LINK_SEQUENCE_MASK = mask(LINK_SEQUENCE_BITS);
 
 inline uint64_t pack(const Header& header) {
     uint64_t word = 0;
@@ -30,8 +30,8 @@ inline bool unpack(uint64_t word, Header& header) {
     HEADER_FIELDS(FIELD)
 #undef FIELD
 #define ABSENT(name) header.name = 0;
-    if (header.kind == HELLO) {
-        ABSENT_FROM_HELLOS(ABSENT)
+    if (header.kind == HANDSHAKE) {
+        ABSENT_FROM_HANDSHAKES(ABSENT)
     } else if (header.unicast) {
         ABSENT_FROM_UNICASTS(ABSENT)
     } else {

@@ -120,7 +120,7 @@ class LinkBench : ClockedTop {
         if (h.kind != ACK && h.kind != NACK && h.kind != CREDIT) return;
         h.index = rng_.below(16);
         h.last = rng_.below(16);
-        h.ticket = rng_.below(256);
+        h.link_sequence = rng_.below(256);
         flit = flit_of(h, flit.data);
         Sending& flow = watches_[end].unicasts;
         const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK;
@@ -156,13 +156,13 @@ class LinkBench : ClockedTop {
         Header h;
         if (watch.check(flit, h, end, now_, rules_) == Watch::STOMPED)
             rules_.violation(now_, end, "a source that spoils a flit");
-        if (h.kind <= HELLO || h.kind == TURNED) ++watch.kinds[h.kind == TURNED ? DATA : h.kind];
+        if (h.kind <= HANDSHAKE || h.kind == TURNED) ++watch.kinds[h.kind == TURNED ? DATA : h.kind];
         if (h.kind == ASK) rules_.violation(now_, end, "a source that asks");
         if (CHOOSES && h.unicast && carries(h.kind) && h.index == 0) check_way(end, h);
         if (carries(h.kind) && h.index == 0 && h.circuit < CIRCUITS) {
-            const unsigned room = (watch.limits[h.circuit] - h.ticket) & TICKET_MASK;
-            if (room <= h.last || room > BUFFER_FLITS)
-                rules_.violation(now_, end, "no credit for ticket %u", h.ticket);
+            const unsigned space = (watch.limits[h.circuit] - h.link_sequence) & LINK_SEQUENCE_MASK;
+            if (space <= h.last || space > BUFFER_FLITS)
+                rules_.violation(now_, end, "no credit for link_sequence %u", h.link_sequence);
         }
         channels_[end].put(now_, flit);
     }
@@ -219,7 +219,7 @@ public:
             // Until nothing is said of these flows.
             while (top_.idle != (1u << FLOWS) - 1 && idle_ < options_.idle_limit) cycle();
             finished += top_.idle == (1u << FLOWS) - 1;
-            for (uint64_t k = 0; k < 4 * (options_.delay + PATIENCE_CYCLES + IDLE_CYCLES); ++k)
+            for (uint64_t k = 0; k < 4 * (options_.delay + PACKET_TIMEOUT_CYCLES + NACK_TIMEOUT_CYCLES); ++k)
                 cycle();
         }
         return print(finished == options_.rounds);

@@ -2,7 +2,7 @@
 //
 // See run_mesh in testbench/volume/mesh.py.
 //
-// Ends send packets of the pattern at random times, whether there is room or not, and take whatever
+// Ends send packets of the pattern at random times, whether there is space or not, and take whatever
 // comes. Without faults on links each packet must come the first time that it is sent; with them no
 // flit may be wrong that an end takes. Prints counts as JSON.
 
@@ -27,7 +27,7 @@ class Router : public VerilatedPorts {
 public:
     Router(const Program& program, unsigned number) : VerilatedPorts(program) {
         top_.position = number % WIDTH | number / WIDTH << POSITION_X_BITS;
-        top_.incarnation = 0;
+        top_.session_id = 0;
         top_.rst = 1;
         for (unsigned k = 0; k < PORTS; ++k) ready(k, true);
         for (int k = 0; k < 3; ++k) settle(), tick();

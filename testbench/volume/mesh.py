@@ -113,7 +113,8 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
 
     Endpoints stop creating packets after the measurement, and all packets in flight must arrive.
     The mesh is ``wedged`` if packets wait and no endpoint receives anything for ``idle_limit``
-    cycles. A router drops a stuck packet, which is an error, but only after ``stuck_cycles``.
+    cycles. A router drops a stuck packet, which is an error, but only after
+    ``head_of_line_timeout_cycles``.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class SwitchBench {
     void outlet(unsigned k, const Flit& flit) {
         Header h;
         const Watch::Verdict verdict = watches_[k].check(flit, h, k, now_, tally_);
-        ++tally_.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
+        ++tally_.from_switch[std::min(h.kind, static_cast<unsigned>(HANDSHAKE))];
         tally_.stomped += verdict == Watch::STOMPED;
         out_[k].add(h.kind == DATA, now_);
         if (is_npu(k) && h.kind == DATA && h.index == 0) note_packet(k, h);

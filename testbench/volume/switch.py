@@ -53,7 +53,7 @@ class LinkFault:
 
 @dataclass(frozen=True)
 class Stop:
-    """A time in which a port receives, but makes no room for more.
+    """A time in which a port receives, but makes no space for more.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Slow:
-    """A port that makes room for a largest packet of each circuit at fixed times only.
+    """A port that makes space for a largest packet of each circuit at fixed times only.
 
     Parameters
     ----------

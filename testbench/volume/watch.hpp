@@ -8,7 +8,7 @@ class Watch {
     Header before_;
     bool inside_ = false, held_ = false;
     Flit flit_;
-    std::array<unsigned, CIRCUITS> tickets_{}, limits_;
+    std::array<unsigned, CIRCUITS> link_sequences_{}, limits_;
 
     void check_data(const Header& h, bool stomped, unsigned port, uint64_t now, Violations& rules) {
         if (h.circuit >= CIRCUITS) return rules.violation(now, port, "data of circuit 3");
@@ -20,7 +20,7 @@ class Watch {
             if (h.index != before_.index + 1 || h.last != before_.last ||
                 h.unicast != before_.unicast || h.phase != before_.phase ||
                 h.generation != before_.generation || h.destination != before_.destination ||
-                h.source != before_.source || h.sequence != before_.sequence || h.ticket != before_.ticket ||
+                h.source != before_.source || h.sequence != before_.sequence || h.link_sequence != before_.link_sequence ||
                 h.circuit != before_.circuit)
                 rules.violation(now, port, "flit %u of phase %u packet %u follows flit %u of "
                                 "phase %u packet %u", h.index, h.phase, h.sequence,
@@ -28,20 +28,20 @@ class Watch {
         } else {
             if (h.index != 0)
                 rules.violation(now, port, "a packet begins with flit %u", h.index);
-            if (h.ticket != tickets_[h.circuit])
-                rules.violation(now, port, "ticket %u of circuit %u, want %u", h.ticket,
-                                h.circuit, tickets_[h.circuit]);
-            tickets_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
+            if (h.link_sequence != link_sequences_[h.circuit])
+                rules.violation(now, port, "link_sequence %u of circuit %u, want %u", h.link_sequence,
+                                h.circuit, link_sequences_[h.circuit]);
+            link_sequences_[h.circuit] = (h.link_sequence + h.last + 1) & LINK_SEQUENCE_MASK;
         }
         inside_ = h.index != h.last && !stomped;
         before_ = h;
     }
 
-    // Room that was promised is not taken back.
+    // Space that was promised is not taken back.
     void check_limit(const Header& h, unsigned port, uint64_t now, Violations& rules) {
         if (h.credit_circuit >= CIRCUITS) return;
         unsigned& limit = limits_[h.credit_circuit];
-        if (((h.credit_limit - limit) & TICKET_MASK) > BUFFER_FLITS)
+        if (((h.credit_limit - limit) & LINK_SEQUENCE_MASK) > BUFFER_FLITS)
             rules.violation(now, port, "limit of circuit %u goes from %u back to %u",
                             h.credit_circuit, limit, h.credit_limit);
         limit = h.credit_limit;
@@ -71,7 +71,7 @@ public:
         const bool zero = unpack(flit.header, h);
         if (!good && !stomped) rules.violation(now, port, "CRC %x, want %x", flit.crc, crc);
         if (!zero) rules.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > HELLO && !(CHOOSES && h.kind == TURNED)) rules.violation(now, port, "kind %u", h.kind);
+        if (h.kind > HANDSHAKE && !(CHOOSES && h.kind == TURNED)) rules.violation(now, port, "kind %u", h.kind);
         if (flit.last != ends(h) && good)
             rules.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
         if (good) check_limit(h, port, now, rules);
@@ -82,9 +82,9 @@ public:
         }
         if (flit.data) rules.violation(now, port, "data in a control flit");
         if (h.kind == SYNC) {
-            if (h.circuit >= CIRCUITS || h.ticket != tickets_[h.circuit])
-                rules.violation(now, port, "sync of circuit %u with ticket %u", h.circuit,
-                                h.ticket);
+            if (h.circuit >= CIRCUITS || h.link_sequence != link_sequences_[h.circuit])
+                rules.violation(now, port, "sync of circuit %u with link_sequence %u", h.circuit,
+                                h.link_sequence);
         } else if (h.circuit != CONTROL) {
             rules.violation(now, port, "kind %u on circuit %u", h.kind, h.circuit);
         }

@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ports", type=int, nargs="+", default=list(range(2, 65)))
     parser.add_argument("--middle", type=int, nargs="+", default=[2, 3])
     options = parser.parse_args(arguments)
-    columns = [f"{word} m={m}" for m in options.middle for word in ("conflicts", "unknown")]
+    columns = [
+        f"{word} m={m}" for m in options.middle_switches for word in ("conflicts", "unknown")
+    ]
     lines = ["  ".join(["ports", "strategies", "phases", *columns, "unproven", "seconds"])]
     routed = without = 0
     for ports in options.ports:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = strategies(ports)
         distinct = list(dict.fromkeys(flows for each in found for flows in phases(each).values()))
         values, unproven = [], 0
-        for middle in options.middle:
+        for middle in options.middle_switches:
             results = [route(flows, ports, middle) for flows in distinct]
             counts = Counter(result.status for result in results)
             unproven += sum(r.status == "conflict" and not r.smallest for r in results)

@@ -27,7 +27,7 @@ SPECS = [  # each unit of a lane in one
     SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=2)).with_changes(**lane)
     for lane in LANES.values()
 ]
-SPECS.append(SPECS[0].with_changes(middle=2))  # what only two middle subswitches need
+SPECS.append(SPECS[0].with_changes(middle_switches=2))  # what only two middle subswitches need
 SPECS.append(SPECS[0].with_changes(endpoint=EndpointSpec(schedule_entries=4)))
 
 
@@ -72,7 +72,7 @@ def test_every_unit_is_drawn() -> None:
 
 def test_sizes_lead_to_the_files_that_go_by_them() -> None:
     found = sizes()
-    assert "link/deframer.py" in found["patience_cycles"]
+    assert "link/deframer.py" in found["packet_timeout_cycles"]
     assert "link/deframer.py" not in found["timeout_cycles"]
     # No hardware goes by it, but for the least number of buffers: the compiler does.
     assert list(found["round_trip_cycles"]) == ["mesh/algorithms/hierarchical.py"]

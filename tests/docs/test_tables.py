@@ -109,8 +109,8 @@ def test_protocol_page_has_the_places_of_all_fields() -> None:
         for cell, places in fields
         for name, place in zip(names(cell), places.split(", "), strict=True)
     }
-    [hellos] = re.findall(r"^A hello, .*: (`.*)\.$", text, re.MULTILINE)
-    said |= dict(re.findall(r"`(\w+)` ([\d:]+)", hellos))
+    [handshakes] = re.findall(r"^A handshake, .*: (`.*)\.$", text, re.MULTILINE)
+    said |= dict(re.findall(r"`(\w+)` ([\d:]+)", handshakes))
     assert said == {
         name: f"{low + bits - 1}:{low}" if bits > 1 else f"{low}"
         for name, (low, bits) in HEADER_FIELDS.items()
@@ -133,12 +133,12 @@ def test_page_on_registers_names_the_free_addresses(monkeypatch: pytest.MonkeyPa
     assert (len(first) + len(more)) % 0x100 == 0
     for number in range((len(first) + len(more)) // 0x100 - len(PORT_COUNTERS)):
         monkeypatch.setitem(PORT_COUNTERS, f"new_{number}", "Events")
-    largest = switch_map(SwitchSpec(ports=64, middle=8, format="fp32", lanes=256))
+    largest = switch_map(SwitchSpec(ports=64, middle_switches=8, format="fp32", lanes=256))
     assert max(one.end for one in largest.registers) == int(behind, 16) == more.stop
-    for names, rooms in ((COUNTERS, (single,)), (PORT_COUNTERS, (first, more))):
+    for names, spaces in ((COUNTERS, (single,)), (PORT_COUNTERS, (first, more))):
         inside = {
             one.name
             for one in largest.registers
-            if any(one.address < room.stop and room.start < one.end for room in rooms)
+            if any(one.address < space.stop and space.start < one.end for space in spaces)
         }
         assert inside == {name.upper() for name in names}

@@ -58,6 +58,14 @@ def test_conflicts_of_a_search_are_counted(
     from tests.fred_cli.commands.test_route import UNDECIDED
 
     (place / "undecided.yaml").write_text(UNDECIDED)
-    words = ("route", "l1-12", "undecided.yaml", "--set", "middle=2", "--max-conflicts", "70000")
+    words = (
+        "route",
+        "l1-12",
+        "undecided.yaml",
+        "--set",
+        "middle_switches=2",
+        "--max-conflicts",
+        "70000",
+    )
     assert fred(*words)[0] == 3
     assert told["solver conflicts"] == 70_000

@@ -18,7 +18,7 @@ from tests.synth.tiny import tiny_liberty
 
 SPACE = {
     "specification": "tiny-2",
-    "specification.middle": [2, 3],
+    "specification.middle_switches": [2, 3],
     "specification.lanes": [1, 2],
     "specification.format": ["int8", "int16"],
     "liberty": "tiny.lib",
@@ -51,7 +51,7 @@ def test_switches_with_the_same_verilog_are_one_point(tmp_path: Path) -> None:
 
 
 def test_a_constraint_after_one_that_leaves_no_switch_is_not_evaluated(tmp_path: Path) -> None:
-    constraints = ["specification.lanes > 2", "specification.middle == 2"]
+    constraints = ["specification.lanes > 2", "specification.middle_switches == 2"]
     line = r"constraints\.0: must leave a point, not remove the last 8 of 8"
     with pytest.raises(InputError, match=line):
         plan_of(tmp_path, constraints=constraints).work()
@@ -61,7 +61,7 @@ def test_a_constraint_after_one_that_leaves_no_switch_is_not_evaluated(tmp_path:
 def test_the_key_depends_on_cells_clock_and_level(tmp_path: Path) -> None:
     base = {
         **SPACE,
-        "specification.middle": 3,
+        "specification.middle_switches": 3,
         "specification.lanes": 1,
         "specification.format": "int8",
     }

@@ -5,14 +5,14 @@ from typing import Any
 
 from fred_hw.link.message import message_layout
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
-from fred_hw.protocol import CRC_BITS, HEADER_FIELDS, HELLO_FIELDS, ProtocolSpec
+from fred_hw.protocol import CRC_BITS, HANDSHAKE_FIELDS, HEADER_FIELDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
 __all__ = [
     "CODEC",
     "FRAMED",
-    "HELLO",
+    "HANDSHAKE",
     "LINK",
     "MESH",
     "STOMP",
@@ -32,18 +32,18 @@ _PROTOCOL = ProtocolSpec(
     ack_interval=2,
     window_packets=8,
     timeout_cycles=16,
-    idle_cycles=5,
-    patience_cycles=6,
-    stuck_cycles=256,
+    nack_timeout_cycles=5,
+    packet_timeout_cycles=6,
+    head_of_line_timeout_cycles=256,
 )
 LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
 CODEC = FlitCodec(LINK)
 MESH = MeshSpec(width=3, height=2, lanes=1, format="int16", protocol=_PROTOCOL)
 
-HELLO = {
-    name: max((1 << HEADER_FIELDS[name].bits) - 2 - k, 1) for k, name in enumerate(HELLO_FIELDS)
+HANDSHAKE = {
+    name: max((1 << HEADER_FIELDS[name].bits) - 2 - k, 1) for k, name in enumerate(HANDSHAKE_FIELDS)
 }
-"""Values for the fields of a hello, each another one where it has more than a bit."""
+"""Values for the fields of a handshake, each another one where it has more than a bit."""
 
 FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 """Ports of a flit to a link."""
@@ -66,7 +66,7 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
         "spec": spec,
         **meshes,
         "ports": spec.ports,
-        "middle": spec.middle,
+        "middle_switches": spec.middle_switches,
         **counts,
         **shapes,
         **names,

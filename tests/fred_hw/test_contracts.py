@@ -9,7 +9,7 @@
 - The docstring of a function ``..._signature`` has Members likewise, and where there is a class of
   such interfaces it annotates each.
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
-  room without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
+  space without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
 - A unit that is made of a specification takes nothing else for one.
 """
@@ -50,7 +50,7 @@ AXI_LITE = "s_axil_awaddr, ... s_axil_rready"
 
 OTHER = SwitchSpec(
     ports=10,
-    middle=7,
+    middle_switches=7,
     lanes=4,
     format="int8",
     protocol={"phases": 31, "buffer_packets": 10},
@@ -162,7 +162,10 @@ def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
     sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
     sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
     sizes |= {name: getattr(spec.endpoint, name) for name in ("read_ports", "schedule_entries")}
-    sizes |= {"P": own.get("ports", spec.ports), "m": own.get("middle", spec.middle)}
+    sizes |= {
+        "P": own.get("ports", spec.ports),
+        "m": own.get("middle_switches", spec.middle_switches),
+    }
     sizes |= protocol.fields | {"address": protocol.fields["destination"]}
     names = vars(import_module(module))
     return names | {"In": In, "Out": Out, "ArrayLayout": ArrayLayout} | sizes | own

@@ -22,7 +22,7 @@ def test_published_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "unicast"), [(Kind.DATA, 0), (Kind.DATA, 1), (Kind.HELLO, 0)], ids=str
+    ("kind", "unicast"), [(Kind.DATA, 0), (Kind.DATA, 1), (Kind.HANDSHAKE, 0)], ids=str
 )
 def test_fields_of_a_flit_do_not_overlap(kind: Kind, unicast: int) -> None:
     absent = absent_fields(kind, unicast)
@@ -41,7 +41,7 @@ def test_fields_count_far_enough_for_the_largest_sizes() -> None:
     assert most["sequence"] >= 2 * spec.window_packets + 1
     assert spec.buffer_flits == 255
     # A flit is at most a packet behind the one that comes next, or a buffer ahead.
-    assert most["ticket"] == most["credit_limit"] >= spec.buffer_flits + spec.packet_flits
+    assert most["link_sequence"] == most["credit_limit"] >= spec.buffer_flits + spec.packet_flits
 
 
 @given(phases=st.integers(1, 64))
@@ -122,9 +122,9 @@ def test_suffix_tells_all_sizes_that_are_not_the_default() -> None:
         "ack_interval": (15, 14),
         "window_packets": (32, 64),
         "timeout_cycles": (1000, 1001),
-        "idle_cycles": (60, 61),
-        "patience_cycles": (100, 101),
-        "stuck_cycles": (1000, 1001),
+        "nack_timeout_cycles": (60, 61),
+        "packet_timeout_cycles": (100, 101),
+        "head_of_line_timeout_cycles": (1000, 1001),
     }
     assert pairs.keys() == ProtocolSpec.model_fields.keys()
     default = ProtocolSpec().for_ports(0)

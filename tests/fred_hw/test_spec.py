@@ -26,8 +26,8 @@ from fred_hw.spec import SwitchSpec
         ({"ports": True}, "ports: must be an integer from 2 to 64, not True"),
         ({"ports": 8.0}, "ports: must be an integer from 2 to 64, not 8.0"),
         ({"ports": None}, "ports: must be an integer from 2 to 64, not None"),
-        ({"middle": 1}, "middle: must be an integer from 2 to 8, not 1"),
-        ({"middle": 9}, "middle: must be an integer from 2 to 8, not 9"),
+        ({"middle_switches": 1}, "middle: must be an integer from 2 to 8, not 1"),
+        ({"middle_switches": 9}, "middle: must be an integer from 2 to 8, not 9"),
         ({"lanes": 0}, "lanes: must be an integer from 1 to 256, not 0"),
         ({"lanes": 257}, "lanes: must be an integer from 1 to 256, not 257"),
         ({"stage_registers": 0}, "stage_registers: must be an integer from 1 to 4, not 0"),
@@ -81,7 +81,7 @@ def test_missing_and_unknown_keys_are_refused() -> None:
         ({"ports": 8}, "fred_m3_p8_fp16x4"),
         ({"ports": 8, "operation": "max"}, "fred_m3_p8_fp16x4_max"),
         ({"ports": 8, "format": "int8", "overflow": "wrap"}, "fred_m3_p8_int8x4_wrap"),
-        ({"ports": 5, "middle": 2, "adder_registers": 0}, "fred_m2_p5_fp16x4_a0"),
+        ({"ports": 5, "middle_switches": 2, "adder_registers": 0}, "fred_m2_p5_fp16x4_a0"),
         ({"ports": 5, "stage_registers": 2, "lanes": 16}, "fred_m3_p5_fp16x16_s2"),
     ],
 )
@@ -131,7 +131,7 @@ def test_wafer_chiplets_are_as_published() -> None:
         "l1-11": 11,
         "l2-10": 10,
     }
-    assert {(s.middle, s.format, s.lanes) for s in chiplets.values()} == {(3, "fp16", 256)}
+    assert {(s.middle_switches, s.format, s.lanes) for s in chiplets.values()} == {(3, "fp16", 256)}
 
 
 def test_changes_are_read_as_yaml() -> None:
@@ -161,9 +161,9 @@ SIZES = {
     "ack_interval": 16,
     "window_packets": 64,
     "timeout_cycles": 1024,
-    "idle_cycles": 64,
-    "patience_cycles": 128,
-    "stuck_cycles": 8192,
+    "nack_timeout_cycles": 64,
+    "packet_timeout_cycles": 128,
+    "head_of_line_timeout_cycles": 8192,
 }
 NEIGHBOUR = SwitchSpec(ports=4, lanes=2, format="int8", protocol=ProtocolSpec(**SIZES))
 """Whatever the defaults are."""
@@ -201,7 +201,7 @@ def test_version_of_the_protocol_is_in_the_digest(monkeypatch: pytest.MonkeyPatc
     "change",
     [
         {"ports": 5},
-        {"middle": 2},
+        {"middle_switches": 2},
         {"stage_registers": 2},
         {"adder_registers": 3},
         {"endpoint": {"replay_packets": 32}},
@@ -212,9 +212,9 @@ def test_version_of_the_protocol_is_in_the_digest(monkeypatch: pytest.MonkeyPatc
                 "round_trip_cycles": 40,
                 "ack_interval": 4,
                 "timeout_cycles": 512,
-                "idle_cycles": 32,
-                "patience_cycles": 64,
-                "stuck_cycles": 4096,
+                "nack_timeout_cycles": 32,
+                "packet_timeout_cycles": 64,
+                "head_of_line_timeout_cycles": 4096,
             }.items()
         ),
     ],

@@ -32,10 +32,10 @@ LINK: Keys = {
     },
     "endpoint": {"fsms": 1, "slots": 1, "chunk_flits": 2, "memory_reads": 2},
 }
-SWITCH: Keys = {"ports": 2, "middle": 2, **LINK}
+SWITCH: Keys = {"ports": 2, "middle_switches": 2, **LINK}
 WAFER: Keys = {
     "npus": 2,
-    "switches": [{"name": "top", "chiplets": 1, "ports": 2, "npus": [0, 1], "middle": 2}],
+    "switches": [{"name": "top", "chiplets": 1, "ports": 2, "npus": [0, 1], "middle_switches": 2}],
     **LINK,
 }
 SMALLEST: dict[str, Keys] = {

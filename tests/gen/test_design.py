@@ -73,7 +73,7 @@ def test_instances_are_as_many_as_the_paper_has_microswitches(preset: str) -> No
         kind: sum(n for name, n in design.modules.items() if name.startswith(prefix))
         for kind, prefix in KINDS.items()
     }
-    assert counts == microswitch_counts(design.spec.ports, design.spec.middle)
+    assert counts == microswitch_counts(design.spec.ports, design.spec.middle_switches)
 
 
 @pytest.mark.slow
@@ -196,10 +196,10 @@ def test_manifest_is_json_with_the_whole_specification() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ports", [2, 3, 6, 11, 17, 23, 32, 47, 63])
 def test_every_size_generates(ports: int) -> None:
-    spec = SwitchSpec(ports=ports, middle=3, format="int8", lanes=1)
+    spec = SwitchSpec(ports=ports, middle_switches=3, format="int8", lanes=1)
     design = generate(spec)
     width = next(bits for name, _, bits in design.ports if name == "configuration")
-    assert width == configuration_width(ports, spec.middle)
+    assert width == configuration_width(ports, spec.middle_switches)
 
 
 def test_how_much_there_is_to_do_is_known_before_the_first_module_is_converted() -> None:

@@ -20,7 +20,7 @@ MARKS = {ports: [pytest.mark.slow] for ports in (3, 12)}
 
 def lint_files(ports: int, folder: Path) -> tuple[str, str, str]:
     """Write a switch; return the names of its top module and of the files to read."""
-    spec = SwitchSpec(ports=ports, lanes=1, format="int8", middle=2, protocol=SIZES)
+    spec = SwitchSpec(ports=ports, lanes=1, format="int8", middle_switches=2, protocol=SIZES)
     design = kept(generate, spec, level="switch")
     write_files(design.files(), folder)
     return design.name, f"{design.name}.vlt", f"{design.name}.v"

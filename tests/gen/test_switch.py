@@ -26,7 +26,7 @@ SPECS = {
     "four ports": small(),
     "five ports": FIVE,
     "three ports": SwitchSpec(
-        ports=3, lanes=1, format="int8", middle=2, protocol=ProtocolSpec(phases=1)
+        ports=3, lanes=1, format="int8", middle_switches=2, protocol=ProtocolSpec(phases=1)
     ),
 }
 

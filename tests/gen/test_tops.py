@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER, NARROW = (load_wafer(str(EXAMPLES / f"wafer-20{one}.yaml")) for one in ("", "-narrow"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
 BARE = MESH.with_changes(controllers=False)
-SHARED = {"clk", "rst", "incarnation"}
+SHARED = {"clk", "rst", "session_id"}
 
 Pins = Mapping[str, str]
 """What is at each port of an instance."""

@@ -27,7 +27,7 @@ ODD = SwitchSpec(
 )
 
 UNITS: dict[str, Callable[[], Unit]] = {
-    "router that may block": lambda: OnlineRouter(ports=5, middle=2),
+    "router that may block": lambda: OnlineRouter(ports=5, middle_switches=2),
     "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
     "load tracker": lambda: LoadTracker(
         npus=(4, 8, 2), reciprocals=(1, 3, 5), load_width=20, chunk_width=16
@@ -84,7 +84,7 @@ def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
 def test_text_of_a_router_grows_no_faster_than_pairs_at_each_port() -> None:
     def size(ports: int) -> int:
         emitter = VerilogEmitter()
-        emitter.add(OnlineRouter(ports=ports, middle=3))
+        emitter.add(OnlineRouter(ports=ports, middle_switches=3))
         return len(emitter.verilog())
 
     # A value without a name is written out in every place where it is used.

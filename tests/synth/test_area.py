@@ -61,7 +61,7 @@ def test_a_unit_may_give_its_class_to_all_in_it(tmp_path: Path) -> None:
         ("fred_hw.link.sender.Sender", "payload", "pipeline"),
         ("fred_hw.link.sender.Sender", "held", "control"),
         ("fred_hw.switch.phase_table.PhaseTable", "state", "configuration"),
-        ("fred_hw.switch.ports.circuit_queue.CircuitQueue", "patience", "buffers"),
+        ("fred_hw.switch.ports.circuit_queue.CircuitQueue", "timeout", "buffers"),
         ("fred_hw.control.unit.ControlUnit", "count", "control"),
         (None, "count", UNKNOWN),
     ],

@@ -34,9 +34,9 @@ _SIZES = ProtocolSpec(
     ack_interval=8,
     window_packets=32,
     timeout_cycles=400,
-    idle_cycles=24,
-    patience_cycles=32,
-    stuck_cycles=2000,
+    nack_timeout_cycles=24,
+    packet_timeout_cycles=32,
+    head_of_line_timeout_cycles=2000,
 )
 
 SHORT = ProtocolSpec(
@@ -46,8 +46,8 @@ SHORT = ProtocolSpec(
     ack_interval=4,
     window_packets=32,
     timeout_cycles=300,
-    idle_cycles=16,
-    patience_cycles=64,
+    nack_timeout_cycles=16,
+    packet_timeout_cycles=64,
 )
 """Of endpoints with engines: small packets, and waits that soon end."""
 ENGINE = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)

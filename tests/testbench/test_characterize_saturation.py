@@ -32,10 +32,10 @@ def test_capacity_is_what_the_busiest_link_allows(pattern: str, flows: float, se
         assert senders(mesh, pattern) == sending
 
 
-def test_room_is_that_of_the_published_router_or_that_of_the_defaults() -> None:
-    room = {one.flits: one.mesh.protocol.buffer_flits for one in set_ups()}
+def test_space_is_that_of_the_published_router_or_that_of_the_defaults() -> None:
+    space = {one.flits: one.mesh.protocol.buffer_flits for one in set_ups()}
     usual = MeshSpec(width=8, height=8).protocol
-    assert room == {5: 65, 10: 60, usual.packet_flits: usual.buffer_flits}
+    assert space == {5: 65, 10: 60, usual.packet_flits: usual.buffer_flits}
 
 
 def test_shipped_record_has_every_curve_with_its_loads() -> None:

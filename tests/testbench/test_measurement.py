@@ -54,7 +54,7 @@ def test_other_inputs_are_named_by_their_keys() -> None:
     record, spec = TimingRecord.model_validate(shipped), load_spec("l1-12")
     same = Made(spec=spec)
     assert list(same.other_inputs(record)) == []
-    other = Made(spec=spec.with_changes(format="bf16", middle=4), seed=2)
+    other = Made(spec=spec.with_changes(format="bf16", middle_switches=4), seed=2)
     assert list(other.other_inputs(record)) == [
         "spec: middle, format",
         "measured_spec: middle, format",

@@ -13,7 +13,7 @@ from fred_hw.link.credits import Credits
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit
 from fred_hw.link.message import Message
-from fred_hw.link.session import Hello
+from fred_hw.link.session import Handshake
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
@@ -37,7 +37,7 @@ class Arrivals(Unit):
     flit: Flit
     credit: Credits
     message: Message
-    hello: Hello
+    handshake: Handshake
     down: Signal
     exit: Signal
     came: Signal
@@ -70,7 +70,7 @@ def join_queues(
     deframer = place(m, "deframer", Deframer(spec=port.spec))
     wiring.connect(m, wiring.flipped(port.i), deframer.i)
     wiring.connect(m, deframer.credit, wiring.flipped(port.credit))
-    wiring.connect(m, deframer.hello, wiring.flipped(port.hello))
+    wiring.connect(m, deframer.handshake, wiring.flipped(port.handshake))
     word, message = deframer.o[0].word, deframer.message
     message_astray, begins, lost = (
         Signal(name=name) for name in ("message_astray", "begins", "lost")

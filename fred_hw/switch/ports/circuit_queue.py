@@ -40,8 +40,8 @@ class CircuitQueue(FlitQueue):
     arrives, mark, incoming : In(1), In(mark_layout(spec)), In(1)
         A flit comes, and what it is; whether more may come of the packet of the last one.
     ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is room for a flit, else it is lost; flits inside, one that goes counted for a
-        cycle more.
+        Whether there is space for a flit, else it is lost; flits inside, one that goes counted for
+        a cycle more.
     tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
         Where the payload of a flit that comes belongs, and where that of the head is.
     enable : In(1)
@@ -79,7 +79,7 @@ class CircuitQueue(FlitQueue):
         though it is of the phase's generation.
     late, early, stuck, stale : Out(1)
         High for a cycle when a packet is thrown away that was due before, or is due later, or has
-        waited for ``stuck_cycles``, or is of another generation.
+        waited for ``head_of_line_timeout_cycles``, or is of another generation.
     enters, leaves : Out(1)
         Likewise, when the first flit of a packet comes, and when it goes.
 
@@ -192,15 +192,15 @@ class CircuitQueue(FlitQueue):
         due_next = (then.generation == own.generation) & (then.sequence == next_one)
         online = own.phase == self.spec.protocol.online
         goes_on = online | due_next
-        stuck = self.spec.protocol.stuck_cycles
-        patience = Signal(range(stuck + 1))
+        stuck = self.spec.protocol.head_of_line_timeout_cycles
+        timeout = Signal(range(stuck + 1))
         ends, gives_up, anew = Signal(), Signal(), self.anew
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
             # It has started, and the number that is due is the one behind it.
             follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
-            ends.eq(patience == stuck - 1),
+            ends.eq(timeout == stuck - 1),
             gives_up.eq(due & ~self.start & ~anew & ends),
         ]
         m.d.sync += [
@@ -216,9 +216,9 @@ class CircuitQueue(FlitQueue):
         # packet is at the head is known late, and counts a cycle later.
         m.d.sync += anew.eq(self.start | (head.moves & head.following.first))
         with m.If(anew):
-            m.d.sync += patience.eq(due)
+            m.d.sync += timeout.eq(due)
         with m.Elif(due & ~ends):
-            m.d.sync += patience.eq(patience + 1)
+            m.d.sync += timeout.eq(timeout + 1)
         with m.If(spoilt):
             m.d.sync += [chain.eq(0), judged.eq(0)]
         with m.Elif(head.moves & head.following.first):

@@ -14,7 +14,7 @@ from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, sel
 from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
-from fred_hw.link.session import hello_signature
+from fred_hw.link.session import handshake_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import place
@@ -56,7 +56,7 @@ class InputPort(Arrivals):
         By what port unicasts leave. One to an address without a route is not kept.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
-    hello, down : Out(hello_signature()), In(1)
+    handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
         Port that a ``message`` about a unicast leaves by.
@@ -64,7 +64,7 @@ class InputPort(Arrivals):
         Numbers of the packets that are due.
     event : Out(event_signature(spec))
         A packet of a flow was thrown away that was due before, or is due later. One such event of
-        a circuit in ``patience_cycles``, and none so long after ``due.write``.
+        a circuit in ``packet_timeout_cycles``, and none so long after ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
         High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
         as it is of another generation counts as one that is dropped; what is dropped in the same
@@ -112,7 +112,7 @@ class InputPort(Arrivals):
             "changed": In(1),
             "routes": In(routes_layout(spec)),
             "exit": Out(port_bits(spec)),
-            "hello": Out(hello_signature()),
+            "handshake": Out(handshake_signature()),
             "down": In(1),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),
@@ -259,9 +259,9 @@ class InputPort(Arrivals):
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""
-        patience = self.spec.protocol.patience_cycles
+        timeout = self.spec.protocol.packet_timeout_cycles
         event, behind = self.event, Signal(len(queues), name="behind_told")
-        pauses = [Signal(range(patience + 1), name=f"pause_{k}") for k in range(len(queues))]
+        pauses = [Signal(range(timeout + 1), name=f"pause_{k}") for k in range(len(queues))]
         late, early = (
             Cat(
                 getattr(queue, name) & (pause == 0)
@@ -280,7 +280,7 @@ class InputPort(Arrivals):
             )
         for k, pause in enumerate(pauses):
             with m.If(~event.late & ~event.early & chosen[k]):
-                m.d.sync += pause.eq(patience)
+                m.d.sync += pause.eq(timeout)
             with m.Elif(pause != 0):
                 m.d.sync += pause.eq(pause - 1)
         with m.If(event.taken):
@@ -288,4 +288,4 @@ class InputPort(Arrivals):
         with m.If(self.due.write):
             # The source is told at the same time; what is on its way is late or early all the same.
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
-            m.d.sync += [pause.eq(patience) for pause in pauses]
+            m.d.sync += [pause.eq(timeout) for pause in pauses]

@@ -17,7 +17,7 @@ from fred_hw.link.flit import framed_signature
 from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
-from fred_hw.link.session import hello_layout
+from fred_hw.link.session import handshake_layout
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -37,16 +37,16 @@ class OutputPort(Unit):
     latency : int
         Cycles that the interconnect takes, 1 or more.
     guarded : bool, optional
-        Whether room may be kept.
+        Whether space may be kept.
 
     Members
     -------
     injection : In(injection_signature(spec))
-        What goes into the interconnect for this port. There is ``room`` for a packet if there is
-        room here beside all that was promised, and in the next receiver.
+        What goes into the interconnect for this port. There is ``space`` for a packet if there is
+        space here beside all that was promised, and in the next receiver.
     reserved, vacant, granted : In(3), Out(3), Out(3)
-        If ``guarded``: circuits whose room is kept, so that ``injection.room`` says there is none;
-        whether there is room, kept or not; whether there is in the next receiver.
+        If ``guarded``: circuits whose space is kept, so that ``injection.space`` says there is
+        none; whether there is space, kept or not; whether there is in the next receiver.
     starts, started : Out(1), Out(2)
         If ``guarded``: a packet has started in the cycle before, and its circuit.
     i : In(flit_signature(data_width))
@@ -59,8 +59,8 @@ class OutputPort(Unit):
         From this port's ``InputPort``.
     crowding : In(crowding_layout())
         See ``Sender``.
-    hello : In(stream.Signature(hello_layout()))
-        Hellos to send, see ``sending_signature``.
+    handshake : In(stream.Signature(handshake_layout()))
+        Handshakes to send, see ``sending_signature``.
     down, closing, begins, empty : In(1), In(1), In(1), Out(1)
         See ``sending_signature``. While the link is down, packets start and are lost, so that they
         hold up no others.
@@ -70,7 +70,7 @@ class OutputPort(Unit):
     Timing
     ------
     Latency : 2 cycles from a flit given to the same flit offered; 1 from ``injection.start`` to
-        ``injection.room``, as from ``reserved``; 2 from the end of a short packet, from ``given``
+        ``injection.space``, as from ``reserved``; 2 from the end of a short packet, from ``given``
         and ``credit.grant``.
     Throughput : one flit per cycle; packet follows packet without a gap while ``o.ready`` is high.
     Paths : ``o.ready`` and ``message`` to ``given`` and ``message.ready``.
@@ -88,7 +88,7 @@ class OutputPort(Unit):
     message: stream.Interface
     credit: Credits
     crowding: data.View
-    hello: stream.Interface
+    handshake: stream.Interface
     down: Signal
     closing: Signal
     begins: Signal
@@ -114,7 +114,7 @@ class OutputPort(Unit):
             "message": In(message_stream(spec)),
             "credit": In(credit_signature(spec)),
             **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
-            "hello": In(stream.Signature(hello_layout())),
+            "handshake": In(stream.Signature(handshake_layout())),
             **dict.fromkeys(("down", "closing", "begins"), In(1)),
             "empty": Out(1),
         }
@@ -133,7 +133,7 @@ class OutputPort(Unit):
         known = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.sync += known.eq(self.injection.descriptor)
         index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
-        room, rooms = self._promise(m, enters, index)
+        space, spaces = self._promise(m, enters, index)
         if self.guarded:
             m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
         frame = Signal(frame_layout(self.spec))
@@ -147,41 +147,41 @@ class OutputPort(Unit):
         ]
         m.d.sync += descriptor.eq(frame.descriptor)
         sender = self._send(m, enters, frame)
-        m.d.comb += self.injection.room.eq(sender.room & rooms)
+        m.d.comb += self.injection.space.eq(sender.space & spaces)
         if self.guarded:
             m.d.comb += [
-                self.vacant.eq(sender.room & room.replicate(DATA_COUNT)),
-                self.granted.eq(sender.room),
+                self.vacant.eq(sender.space & space.replicate(DATA_COUNT)),
+                self.granted.eq(sender.space),
             ]
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
-        """Count flits that have room, come or not.
+        """Count flits that have space, come or not.
 
         Return whether a largest packet has, and for which circuits that is not kept.
         """
         largest = self.spec.protocol.packet_flits
         promised = Signal(range(self.depth + 1))
         spare = Signal(range(largest))
-        room = Signal(init=1)
+        space = Signal(init=1)
         counted = promised + Mux(enters.start, largest, 0) - spare
         # Another packet, and one behind it.
         fits, more = (counted <= self.depth - count * largest for count in (1, 2))
         m.d.sync += [
             promised.eq(counted - self.given),
-            room.eq(choose_late(m, "room_then", self.injection.start, more, fits)),
+            space.eq(choose_late(m, "space_then", self.injection.start, more, fits)),
         ]
         with m.If(enters.fire):
             m.d.sync += index.eq(index + 1)
             with m.If(enters.last):
                 m.d.sync += index.eq(0)
-                # A short packet gives back the room that it did not take.
+                # A short packet gives back the space that it did not take.
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
-            return room, room.replicate(DATA_COUNT)
-        rooms, kept = Signal(DATA_COUNT, init=-1), self.reserved
+            return space, space.replicate(DATA_COUNT)
+        spaces, kept = Signal(DATA_COUNT, init=-1), self.reserved
         then = (gated(~kept, one) for one in (more, fits))
-        m.d.sync += rooms.eq(choose_late(m, "rooms_then", self.injection.start, *then))
-        return room, rooms
+        m.d.sync += spaces.eq(choose_late(m, "spaces_then", self.injection.start, *then))
+        return space, spaces
 
     def _carried(self, m: Module, enters: Injection, frame: Any) -> tuple[Value, Any]:
         """Return whether a flit leaves the interconnect, and what was known when it entered."""
@@ -197,7 +197,7 @@ class OutputPort(Unit):
         """Send flits behind the interconnect; return what does."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
-            frame.ticket.eq(sender.ticket),
+            frame.link_sequence.eq(sender.link_sequence),
             sender.start.eq(
                 Cat(
                     self.injection.start & (self.injection.circuit == number)
@@ -224,6 +224,6 @@ class OutputPort(Unit):
         ]
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
-        wiring.connect(m, wiring.flipped(self.hello), sender.hello)
+        wiring.connect(m, wiring.flipped(self.handshake), sender.handshake)
         wiring.connect(m, sender.o, wiring.flipped(self.o))
         return sender

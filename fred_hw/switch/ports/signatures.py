@@ -44,7 +44,7 @@ class Head(wiring.PureInterface):
 class Injection(wiring.PureInterface):
     """What goes into the interconnect for an output port."""
 
-    room: Signal
+    space: Signal
     start: Signal
     fire: Signal
     last: Signal
@@ -134,7 +134,7 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    room : In(3)
+    space : In(3)
         For each circuit whether a largest packet may start.
     start : Out(1)
         Promise that to a packet; high for one cycle, with its first flit or before it.
@@ -146,7 +146,7 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
         What the packet is, with ``start``; the circuit stays until it ends.
     """
     members = {
-        "room": In(DATA_COUNT),
+        "space": In(DATA_COUNT),
         "start": Out(1),
         "fire": Out(1),
         "last": Out(1),

@@ -81,7 +81,7 @@ def _turns_of_a_step(
         inside = topology.interconnects[switch]
         for one in _port_sets(flows, inside.ports_of):
             rounds = route_in_rounds(
-                one.flows, inside.ports, inside.middle, max_conflicts=CONFLICTS
+                one.flows, inside.ports, inside.middle_switches, max_conflicts=CONFLICTS
             )
             if len(rounds) > 1:
                 place = dict(zip(one.flows, one.positions, strict=True))

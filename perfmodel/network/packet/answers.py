@@ -23,9 +23,9 @@ class Heard:
 class Answers:
     """Acks of a virtual channel: one per interval of packets, and one in a pause.
 
-    A pause is a quarter of ``idle_cycles`` without a flit of any flow, or ``idle_cycles`` without
-    one of its own. So acks are many where a link is shared: a third of its rate has pauses of two
-    packets behind each one.
+    A pause is a quarter of ``nack_timeout_cycles`` without a flit of any flow, or
+    ``nack_timeout_cycles`` without one of its own. So acks are many where a link is shared: a third
+    of its rate has pauses of two packets behind each one.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Answers:
             return
         now, protocol = self._clock.now - _BEHIND, self._protocol
         last = max(self._own, self._heard.last) + protocol.quiet_cycles
-        pause = min(last, self._own + protocol.idle_cycles)
+        pause = min(last, self._own + protocol.nack_timeout_cycles)
         if pause <= now + ROUNDING_CYCLES:
             self._answer(self.cycles - _BEHIND)
         else:

@@ -283,7 +283,7 @@ class _Npu:
 
     def _lose(self, since: float) -> None:
         """Ask for what is lost, once in a while."""
-        if since - self._nacked >= self._protocol.patience_cycles:
+        if since - self._nacked >= self._protocol.packet_timeout_cycles:
             self._nacked = since
             later = since + self._answers.cycles - self._run.clock.now
             assert self._source is not None

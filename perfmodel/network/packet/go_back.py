@@ -124,7 +124,7 @@ class Packets(GoBack):
         return min(most, self._flits - number * most)
 
     def _read(self) -> None:
-        """Read packets as long as the window has room: a flit in each cycle, of whole chunks."""
+        """Read packets as long as the window has space: a flit in each cycle, of whole chunks."""
         now, most = self._clock.now, self._protocol.packet_flits
         while self._newest < self._count and self._newest - self._oldest < self._window:
             number, flits = self._newest, self.size(self._newest)
@@ -132,7 +132,7 @@ class Packets(GoBack):
             ready = self._loads + loaded
             if number:
                 ready = max(ready, self._ready[-1] + flits)
-            if number >= self._window:  # it waited for room
+            if number >= self._window:  # it waited for space
                 ready = max(ready, now + flits)
             self._ready.append(ready)
             self._newest += 1

@@ -1,8 +1,8 @@
 """Packets on virtual channels in cycles: arbitration of routers and switches for links.
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
-link is free, the receiver there has room for a largest packet, and no other packet of the same link
-is on its way: the most urgent circuit first, queues of one circuit by turns
+link is free, the receiver there has space for a largest packet, and no other packet of the same
+link is on its way: the most urgent circuit first, queues of one circuit by turns
 (docs/explanation/mesh.md). Where a packet ends, both ends of its path are matched anew in one
 cycle, as an allocator does: if the link were free later than the queue, a less urgent packet of
 another way would go ahead each time. Acks go between the flits of packets, a cycle of each link. A
@@ -80,8 +80,8 @@ class Packet:
         return self.flits * self.pace
 
 
-class _Room:
-    """What a sender knows of the room in a queue: it is told of each flit that leaves [flits]."""
+class _Space:
+    """What a sender knows of the space in a queue: it is told of each flit that leaves [flits]."""
 
     __slots__ = ("known", "told")
 
@@ -120,7 +120,7 @@ class _Room:
 class _Entry:
     """Queues at the end of a link, or of a source, one for each circuit."""
 
-    __slots__ = ("busy", "found", "link", "passed", "port", "queues", "room", "way")
+    __slots__ = ("busy", "found", "link", "passed", "port", "queues", "space", "way")
 
     def __init__(self, link: int | None, port: int, sizes: Sizes) -> None:
         self.link, self.port = link, (link is not None, port)
@@ -132,7 +132,7 @@ class _Entry:
         self.found = [-1.0] * sizes.circuits
         """When the path of the last packet of each circuit is found: none overtakes another."""
         self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
-        self.room = [_Room(sizes.buffer_flits) for _ in range(sizes.circuits)]
+        self.space = [_Space(sizes.buffer_flits) for _ in range(sizes.circuits)]
         """What the sender may still send."""
 
 
@@ -148,7 +148,7 @@ class _Exit:
         self.last = [(False, -1)] * circuits
         """Port of the one of each circuit that was last."""
         self.following: _Entry | None = None
-        """Whose path to the link is the next one, while there is no room for its packet."""
+        """Whose path to the link is the next one, while there is no space for its packet."""
         self.taken: _Entry | None = None
         """Whose path to the link was the last one."""
         self.until = 0.0
@@ -270,7 +270,7 @@ class Routers:
             for entry in _offering(leaves, circuit, link):
                 if circuit and self._waits(entry, circuit):
                     continue
-                if not self._has_room(link, circuit):
+                if not self._has_space(link, circuit):
                     break
                 self._give(entry, leaves, circuit, link)
                 return
@@ -284,9 +284,9 @@ class Routers:
         leaves.last[circuit] = entry.port
         self._start(entry, leaves, queue.popleft(), link)
 
-    def _has_room(self, link: int, circuit: int) -> bool:
-        """Return whether there is room at the end of a link for a largest packet."""
-        return self._entry(link).room[circuit].has(self._sizes.packet_flits, self._clock.now)
+    def _has_space(self, link: int, circuit: int) -> bool:
+        """Return whether there is space at the end of a link for a largest packet."""
+        return self._entry(link).space[circuit].has(self._sizes.packet_flits, self._clock.now)
 
     def _waits(self, entry: _Entry, circuit: int) -> bool:
         """Return whether an entry waits for a more urgent packet that enough have gone before."""
@@ -296,9 +296,9 @@ class Routers:
         )
 
     def _reaches(self, entry: _Entry, circuit: int) -> bool:
-        """Return whether the next packet of a circuit has room where it goes."""
+        """Return whether the next packet of a circuit has space where it goes."""
         queue = entry.queues[circuit]
-        return bool(queue) and self._has_room(queue[0].link, circuit)
+        return bool(queue) and self._has_space(queue[0].link, circuit)
 
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
         sizes, now, after = self._sizes, self._clock.now, self._clock.after
@@ -322,18 +322,18 @@ class Routers:
         there = self._entry(link)
         late = max(0.0, leaves.until - now)
         leaves.until = now + late + flits * packet.pace
-        room = there.room[circuit]
-        room.known -= flits
-        if not room.has(sizes.packet_flits, now):
-            after(0.0, self._no_room, leaves, circuit)
+        space = there.space[circuit]
+        space.known -= flits
+        if not space.has(sizes.packet_flits, now):
+            after(0.0, self._no_space, leaves, circuit)
             self._look(there, circuit)
         if packet.link >= 0:
             after(late + sizes.follow_cycles, self._near, there, packet)
         else:
             after(late + sizes.link_cycles, packet.came, packet)
-        # What is inside a switch is room that a slow link has for more that waits.
-        room_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
-        behind = late + flits * pace - comes - room_cycles
+        # What is inside a switch is space that a slow link has for more that waits.
+        space_cycles = sizes.packet_flits * pace + sizes.inside_flits * (pace - 1)
+        behind = late + flits * pace - comes - space_cycles
         if behind > ROUNDING_CYCLES and pace > 1:
             after(comes, self._passed, entry, leaves, link)
             after(comes + behind, self._free, leaves, link)
@@ -342,25 +342,25 @@ class Routers:
 
     def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
         """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
-        room, most, now = entry.room[packet.circuit], self._sizes.packet_flits, self._clock.now
-        unknown = not room.has(most, now) and room.when(most) is None
+        space, most, now = entry.space[packet.circuit], self._sizes.packet_flits, self._clock.now
+        unknown = not space.has(most, now) and space.when(most) is None
         # Of a slow one it is told when the last has left, as if the others left just before.
         first = now + cycles + packet.cycles - packet.flits
-        if room.told:  # what is told of a quicker one is no sooner
-            first = max(first, sum(room.told[-1]))
-        room.told.append((first, packet.flits))
+        if space.told:  # what is told of a quicker one is no sooner
+            first = max(first, sum(space.told[-1]))
+        space.told.append((first, packet.flits))
         if unknown:
             self._look(entry, packet.circuit)
 
     def _look(self, entry: _Entry, circuit: int) -> None:
-        """Match the link to an entry when there is room again, if it is known when."""
-        when = entry.room[circuit].when(self._sizes.packet_flits)
+        """Match the link to an entry when there is space again, if it is known when."""
+        when = entry.space[circuit].when(self._sizes.packet_flits)
         if when is not None:
             assert entry.link is not None
             self._clock.at(max(when, self._clock.now), self._match, entry.link)
 
-    def _no_room(self, leaves: _Exit, circuit: int) -> None:
-        """Let entries go on that waited for a packet which now has no room."""
+    def _no_space(self, leaves: _Exit, circuit: int) -> None:
+        """Let entries go on that waited for a packet which now has no space."""
         for entry in leaves.entries:
             if entry.passed[circuit] == PASSES and not entry.busy:
                 self._go_on(entry)
@@ -372,7 +372,7 @@ class Routers:
         self._match(link)
 
     def _passed(self, entry: _Entry, leaves: _Exit, link: int) -> None:
-        """Match both ends of a path anew before the output has room: who is next has to wait."""
+        """Match both ends of a path anew before the output has space: who is next has to wait."""
         entry.busy = False
         if leaves.following is None:
             circuits = range(self._sizes.circuits)

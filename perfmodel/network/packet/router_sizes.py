@@ -35,7 +35,7 @@ class Sizes(NamedTuple):
     paces : mapping of int to float
         Cycles from flit to flit on links on which it is more than one.
     inside_flits : float
-        Of a path, that an output has room for besides.
+        Of a path, that an output has space for besides.
     short_again : bool
         Whether the next packet of a queue goes right behind one of a flit, without a turn.
     ports : mapping of int to int
@@ -60,8 +60,8 @@ class Sizes(NamedTuple):
 def router_sizes(topology: Topology, timing: EndpointTiming, circuits: int) -> Sizes:
     """Return what routers or switches, and links, with endpoints are.
 
-    In a switch a queue has room again when what leaves it is behind the interconnect, and a path is
-    given to somebody else two cycles after a packet has started (``Matching``): one of a flit is
+    In a switch a queue has space again when what leaves it is behind the interconnect, and a path
+    is given to somebody else two cycles after a packet has started (``Matching``): one of a flit is
     over by then, and the next one of its queue is on the path.
     """
     hz, protocol = timing.clock.hz, timing.record.spec.protocol

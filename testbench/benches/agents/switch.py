@@ -115,7 +115,7 @@ class LinkPort:
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, port: int, address: int, delay: int) -> None:
-        self.spec, self.address, self.dead, self._incarnation = spec, address, False, 0
+        self.spec, self.address, self.dead, self._session_id = spec, address, False, 0
         self.endpoint = self.reboot()
         self.to_switch, self.from_switch = Line(delay), Line(delay)
         self._last = dut[f"s{port}_axis_tlast"]
@@ -125,9 +125,9 @@ class LinkPort:
         self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
 
     def reboot(self, spec: SwitchSpec | None = None) -> Endpoint:
-        """Forget all, as after a reset, and begin the next incarnation, or that of another end."""
-        self._incarnation += 1
-        self.endpoint = Endpoint(spec or self.spec, self.address, incarnation=self._incarnation)
+        """Forget all, as after a reset, and begin the next session ID, or that of another end."""
+        self._session_id += 1
+        self.endpoint = Endpoint(spec or self.spec, self.address, session_id=self._session_id)
         return self.endpoint
 
     @property
@@ -193,7 +193,7 @@ class SwitchBench:
         Signals inside by name; ``seen`` has for each the cycles in which it was not 0.
     generations : dict
         By number, those of the phases that were written.
-    incarnation : int
+    session_id : int
         Of the switch.
     """
 
@@ -202,7 +202,7 @@ class SwitchBench:
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.codec = FlitCodec(spec)
         self.cycle = 0
-        self.incarnation = 77
+        self.session_id = 77
         self.registers = Registers(spec)
         self.ports: list[LinkPort] = []
         self.inputs: list[Watch] = []
@@ -232,7 +232,7 @@ class SwitchBench:
         dut = self.dut
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         dut.rst.value = 1
-        dut.incarnation.value = self.incarnation
+        dut.session_id.value = self.session_id
         for port in range(self.spec.ports):
             for name in AXIS_FORTH:
                 dut[f"s{port}_axis_{name}"].value = 0
@@ -257,10 +257,10 @@ class SwitchBench:
         cocotb.start_soon(self._step())
 
     async def restart(self) -> None:
-        """Reset the switch alone, and let its next incarnation begin."""
+        """Reset the switch alone, and let its next session ID begin."""
         watches = (*self.inputs, *self.outputs)
-        self.incarnation += 1
-        self.dut.incarnation.value = self.incarnation
+        self.session_id += 1
+        self.dut.session_id.value = self.session_id
         for level in (1, 0):
             self.dut.rst.value = level
             # Until the next edge what is offered stays; then it is withdrawn.
@@ -333,7 +333,7 @@ class SwitchBench:
         generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
         self.generations[phase.number] = generation
         if not generation:  # which comes round, perhaps
-            await self.emptied(phase.number, self.patience if checked else 0)
+            await self.emptied(phase.number, self.timeout if checked else 0)
         await self.access.write_phase(phase.number, self.word(phase))
         if checked:
             self.check()
@@ -342,9 +342,9 @@ class SwitchBench:
             for flow in [flow for flow in wanted if flow[0] == phase.number]:
                 del wanted[flow]
 
-    async def emptied(self, number: int, patience: int = 0) -> None:
+    async def emptied(self, number: int, timeout: int = 0) -> None:
         """Wait until no packet of a phase is queued; erase it if that takes too long."""
-        end = self.cycle + patience
+        end = self.cycle + timeout
         while await self.access.queued(number):
             if self.cycle >= end:
                 await self.access.erase_phase(number)
@@ -439,7 +439,7 @@ class SwitchBench:
         limit : int, optional
             Cycles without a packet that are allowed.
         """
-        limit = limit or self.patience
+        limit = limit or self.timeout
         best, since = self.missing(phases), self.cycle
         while left := self.missing(phases):
             if left < best:
@@ -452,7 +452,7 @@ class SwitchBench:
     async def acknowledged(self, limit: int | None = None) -> None:
         """Run until all has come, and sources know it: phases may be written then."""
         await self.arrive(limit=limit)
-        end = self.cycle + (limit or self.patience)
+        end = self.cycle + (limit or self.timeout)
         while not all(port.done for port in self.ports):
             assert self.cycle < end, f"not all is acknowledged; cycle {self.cycle}"
             await RisingEdge(self.dut.clk)
@@ -479,10 +479,10 @@ class SwitchBench:
         self.finish()
 
     @property
-    def patience(self) -> int:
+    def timeout(self) -> int:
         """Cycles without a packet in which any loss is made up for."""
         protocol = self.spec.protocol
-        return 2000 + 8 * (protocol.timeout_cycles + protocol.idle_cycles)
+        return 2000 + 8 * (protocol.timeout_cycles + protocol.nack_timeout_cycles)
 
     def told(self, watch: Watch) -> bool:
         """Return whether limits of all circuits have crossed a stream, as an end tells when up."""

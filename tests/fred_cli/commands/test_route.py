@@ -26,7 +26,7 @@ UNDECIDED = """
 def test_conflict_ends_in_3_and_names_the_flows(fred: Fred, place: Path) -> None:
     with (place / "circular.yaml").open("a") as file:
         file.write("- {inputs: [7], outputs: [7]}\n")
-    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=2")
+    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle_switches=2")
     status, out, err = fred(*arguments, "--json")
     assert (status, err) == (3, "")
     said = json.loads(out)
@@ -46,7 +46,7 @@ def test_conflict_ends_in_3_and_names_the_flows(fred: Fred, place: Path) -> None
 
 
 def test_third_subswitch_routes_what_two_cannot(fred: Fred) -> None:
-    said = fred.json("route", "demo-8", "circular.yaml", "--set", "middle=3")
+    said = fred.json("route", "demo-8", "circular.yaml", "--set", "middle_switches=3")
     assert said["routed"] and said["conflict"] == [] and said["conflict_is_smallest"] is None
     configuration = said["configuration"]
     word = int(configuration.pop("word"), 16)
@@ -60,7 +60,7 @@ def test_third_subswitch_routes_what_two_cannot(fred: Fred) -> None:
 
 def test_effort_that_ends_too_early_ends_in_4(fred: Fred, place: Path) -> None:
     (place / "undecided.yaml").write_text(UNDECIDED)
-    arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle=2")
+    arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle_switches=2")
     status, out, err = fred(*arguments, "--max-conflicts", "0")
     assert (status, err) == (4, "")
     reason = "the search reached --max-conflicts before it found a routing or a conflict"
@@ -84,7 +84,7 @@ def test_strategy_routes_all_its_phases(fred: Fred) -> None:
 
 @pytest.mark.parametrize("generation", [0, 1, 7, 8, 65535])
 def test_entries_have_the_generation_that_is_given(fred: Fred, generation: int) -> None:
-    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=3", "--json")
+    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle_switches=3", "--json")
     first, later = (
         fred.json(*arguments, *more)["entries"] for more in ((), ("--generation", f"{generation}"))
     )
@@ -94,7 +94,7 @@ def test_entries_have_the_generation_that_is_given(fred: Fred, generation: int) 
         assert int(entry, 16) >> low == 0
 
 
-@pytest.mark.parametrize("middle", [2, 3])
+@pytest.mark.parametrize("middle_switches", [2, 3])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -106,7 +106,7 @@ def test_entries_have_the_generation_that_is_given(fred: Fred, generation: int) 
 def test_wrong_generation_is_refused_routed_or_not(
     fred: Fred, middle: int, arguments: list[str], said: str
 ) -> None:
-    flows = ("route", "demo-8", "circular.yaml", "--set", f"middle={middle}")
+    flows = ("route", "demo-8", "circular.yaml", "--set", f"middle_switches={middle}")
     status, out, err = fred(*flows, *arguments)
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {said}")
@@ -122,7 +122,7 @@ def test_strategy_of_one_worker_has_nothing_to_route(fred: Fred) -> None:
 def test_route_draws_what_it_routed_and_no_conflict(fred: Fred) -> None:
     assert fred("route", "demo-8", "circular.yaml", "--draw", "pictures/routed.svg")[0] == 0
     assert ET.parse("pictures/routed.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
-    arguments = ("--set", "middle=2", "--draw", "conflict.svg")
+    arguments = ("--set", "middle_switches=2", "--draw", "conflict.svg")
     assert fred("route", "demo-8", "circular.yaml", *arguments)[0] == 3
     assert not Path("conflict.svg").exists()
 

@@ -58,7 +58,7 @@ FLOW_SETS = [
 
 
 @pytest.mark.parametrize(
-    ("ports", "middle", "flows"),
+    ("ports", "middle_switches", "flows"),
     FLOW_SETS,
     ids=[f"m{middle}_p{ports}-{len(flows)}" for ports, middle, flows in FLOW_SETS],
 )
@@ -109,7 +109,7 @@ def test_idle_wires_lie_below_those_in_use() -> None:
     assert first > 0 and IDLE not in colours[first:]
 
 
-@pytest.mark.parametrize(("ports", "middle"), [(2, 2), (5, 3), (8, 8), (12, 3)])
+@pytest.mark.parametrize(("ports", "middle_switches"), [(2, 2), (5, 3), (8, 8), (12, 3)])
 def test_everything_is_inside_the_picture(ports: int, middle: int) -> None:
     svg = drawn([Flow(range(ports), range(ports))], ports, middle)
     left, top, width, height = map(float, svg.attrib["viewBox"].split())

@@ -31,7 +31,7 @@ class EngineBench(MemoryBench):
         self.times |= {f"{prefix}read": [] for prefix in prefixes}
         self.times["send"] = []
         self.now = 0
-        self.room: int | None = None  # whether the link takes a flit, if it does not loop it
+        self.space: int | None = None  # whether the link takes a flit, if it does not loop it
         # So often memory does not take what is offered.
         self.refused = {**{f"{prefix}read": 0 for prefix in prefixes}, "write": 0}
 
@@ -47,7 +47,7 @@ class EngineBench(MemoryBench):
             ctx.set(words.payload, queue[0] if queue else 0)
         ctx.set(receive.valid, ctx.get(send.valid))
         ctx.set(receive.data, ctx.get(send.data))
-        ctx.set(send.ready, self.room if self.room is not None else ctx.get(receive.ready))
+        ctx.set(send.ready, self.space if self.space is not None else ctx.get(receive.ready))
         for prefix, queue in self.queues.items():
             words, read = (getattr(memory, f"{prefix}{name}") for name in ("data", "read"))
             if ctx.get(words.valid) and ctx.get(words.ready):
@@ -124,13 +124,13 @@ async def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles(
 async def test_flow_stays_while_flits_wait_for_the_link(bench: EngineBench, ctx: Any) -> None:
     """A full window hides them from the link: acks of all before come, and it is idle."""
     unit, seen = bench.dut, []
-    bench.room = 0
+    bench.space = 0
     for flow in (1, 2):
         await bench.write(ctx, *exchange("pp", (Buffer(0, 6), FlowId(flow))).writes(2))
     await bench.run(ctx, 60)
     status = await bench.read(ctx, "STATUS")
     seen.append((ctx.get(unit.send_flow[PP].phase), status >> 8 & 7))
-    bench.room = 1
+    bench.space = 1
     await bench.run(ctx, 60)
     seen.append((ctx.get(unit.send_flow[PP].phase), len(bench.times["send"])))
     assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
@@ -142,12 +142,12 @@ async def test_phase_is_not_forgotten_while_its_flits_wait_for_the_link(
     bench: EngineBench, ctx: Any, flits: int
 ) -> None:
     """The virtual channel is not at rest between the end of the descriptor and its last flit."""
-    bench.room = 0
+    bench.space = 0
     await bench.write(ctx, *exchange("pp", (Buffer(0, 2 * flits), FlowId(1))).writes(2))
     await bench.run(ctx, 80)
     assert await bench.read(ctx, "COMPLETED", PP) == 1
-    for room, locked in ((0, 1 << list(CAUSES).index("locked")), (1, 0)):
-        bench.room = room
+    for space, locked in ((0, 1 << list(CAUSES).index("locked")), (1, 0)):
+        bench.space = space
         await bench.run(ctx, 40)
         await bench.write(ctx, ("FORGET", 0, 0b10))
         await bench.run(ctx, 10)
@@ -177,7 +177,7 @@ async def test_phase_of_a_descriptor_that_waits_in_the_queue_is_not_forgotten(
         await bench.run(ctx, 10)
 
     locked, flow = (1 << list(CAUSES).index(one) for one in ("locked", "flow"))
-    bench.room = 0
+    bench.space = 0
     for phase in (*[2] * (1 + others), 1):
         await send(phase)
     await bench.run(ctx, 40)
@@ -185,7 +185,7 @@ async def test_phase_of_a_descriptor_that_waits_in_the_queue_is_not_forgotten(
     assert await errors() == locked
     await send(1, generation=8)
     assert await errors() == flow
-    bench.room = 1
+    bench.space = 1
     await bench.run(ctx, 200)
     await forget()
     await send(1, generation=8)
@@ -252,7 +252,7 @@ async def counters(bench: EngineBench, ctx: Any) -> None:
     await bench.write(ctx, *exchange("pp", (Buffer(0, 10), out), (Buffer(200, 10), back)).writes(2))
     await bench.write(ctx, *sums.writes(2))
     await bench.run(ctx, 150)
-    bench.room = 1
+    bench.space = 1
     await bench.write(ctx, *exchange("pp", (Buffer(0, 6), out)).writes(2))
     for name in ("rewinds", "dropped"):
         event = getattr(bench.dut, name)

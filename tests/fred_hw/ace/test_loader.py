@@ -31,7 +31,7 @@ def asked(
 
 def test_latency_and_throughput_of_two_chunks() -> None:
     """The first part of both, a mark at its last read, then the second of both, in their slots."""
-    got = asked([{"begins": 1}, *[{}] * 40], room=1, **{"o.ready": 1})
+    got = asked([{"begins": 1}, *[{}] * 40], space=1, **{"o.ready": 1})
     assert [one for one in got if one] == [
         (1, 0, 1, 3, 0, 2),
         (1, 1, 1, 4, 0, 3),
@@ -48,7 +48,7 @@ def test_latency_and_throughput_of_two_chunks() -> None:
 def test_throughput_of_long_parts_is_a_read_per_cycle(flits: int) -> None:
     """Parts of 4 flits or more, of chunk after chunk, have no cycle between them."""
     work = packed(work_layout(SPEC), total=24, block=24, message=flits, parts=1, last_fsm=2)
-    got = asked([{"begins": 1}, *[{}] * 30], work=work, room=1, **{"o.ready": 1})
+    got = asked([{"begins": 1}, *[{}] * 30], work=work, space=1, **{"o.ready": 1})
     times = [k for k, one in enumerate(got) if one]
     assert times == list(range(6, 30))
     assert [got[k][1] for k in times] == [*[0] * (flits - 1), 1] * (24 // flits)  # pyright: ignore[reportOptionalSubscript]
@@ -63,7 +63,7 @@ def test_parts_without_flits_are_not_read() -> None:
     }
     for rank, reads in want.items():
         work = ring_work("all_reduce", rank=rank, total=3, message=1)
-        got = asked([{"begins": 1}, *[{}] * 40], work=work, room=1, **{"o.ready": 1})
+        got = asked([{"begins": 1}, *[{}] * 40], work=work, space=1, **{"o.ready": 1})
         assert [one[:4] if one[0] else one[:3] for one in got if one] == reads
 
 
@@ -71,7 +71,7 @@ def test_chunks_that_go_together_have_slots_of_their_own_and_slots_take_turns() 
     """Five chunks by two state machines in three slots, each of two parts of a flit."""
     spec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"slots": 3}))
     work = ring_work("all_reduce", rank=0, total=10, message=1, members=2)
-    got = asked([{"begins": 1}, *[{}] * 80], spec, work=work, room=1, **{"o.ready": 1})
+    got = asked([{"begins": 1}, *[{}] * 80], spec, work=work, space=1, **{"o.ready": 1})
     assert [one[4] for one in got if one] == [0, 1, 0, 1, 2, 0, 2, 0, 1, 1]
     assert [one[3] for one in got if one] == [5, 6, 0, 1, 7, 8, 2, 3, 9, 4]
 
@@ -79,7 +79,7 @@ def test_chunks_that_go_together_have_slots_of_their_own_and_slots_take_turns() 
 def test_chunk_waits_for_a_slot_and_reset_forgets_it() -> None:
     assert not any(asked([{"begins": 1}, *[{}] * 10], **{"o.ready": 1}))
     inputs = [{"begins": 1}, *[{}] * 4, {"rst": 1}, *[{}] * 10]
-    assert not any(asked(inputs, room=1, **{"o.ready": 1}))
+    assert not any(asked(inputs, space=1, **{"o.ready": 1}))
 
 
 @pytest.mark.parametrize("rank", range(4))
@@ -92,7 +92,7 @@ def test_two_loaders_ask_for_what_one_does_each_in_its_order(
     reads = {
         parts: [
             one
-            for one in asked([{"begins": 1}, *[{}] * 260], parts=parts, work=work, room=1, **READY)
+            for one in asked([{"begins": 1}, *[{}] * 260], parts=parts, work=work, space=1, **READY)
             if one
         ]
         for parts in ("all", "first", "rest")
@@ -108,7 +108,7 @@ def test_latency_and_throughput_of_two_loaders() -> None:
     work = ring_work("all_reduce", rank=0, total=32, message=4, members=2)
     times = {"first": [*range(6, 22)], "rest": [*range(7, 15), *range(16, 24)]}
     for parts, want in times.items():
-        got = asked([{"begins": 1}, *[{}] * 40], parts=parts, work=work, room=1, **READY)
+        got = asked([{"begins": 1}, *[{}] * 40], parts=parts, work=work, space=1, **READY)
         assert [k for k, one in enumerate(got) if one] == want
 
 
@@ -118,17 +118,17 @@ def test_two_loaders_begin_with_slot_0_each_time(parts: str) -> None:
     spec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"slots": 3}))
     work = ring_work("all_reduce", rank=0, total=8, message=1, members=2)
     inputs = [{"begins": 1}, *[{}] * 40] * 2
-    got = asked(inputs, spec, parts, work=work, room=1, **READY)
+    got = asked(inputs, spec, parts, work=work, space=1, **READY)
     assert [one[4] for one in got if one] == [0, 1, 2, 0] * 2
 
 
 @pytest.mark.parametrize("parts", ["first", "rest"])
-def test_one_of_two_loaders_takes_a_chunk_when_there_is_room_and_once(parts: str) -> None:
+def test_one_of_two_loaders_takes_a_chunk_when_there_is_space_and_once(parts: str) -> None:
     """The second one too says that it takes a chunk with the first part that it asks for."""
     work = ring_work("all_reduce", rank=0, total=6, message=1, members=3)
     steps = 1 if parts == "first" else 2
     unit, inputs = AceLoader(spec=SPEC, parts=parts), [{"begins": 1}, *[{}] * 9]
-    inputs += [{"room": 1}, *[{}] * 9, *[{"room": 1}] * 50]
+    inputs += [{"space": 1}, *[{}] * 9, *[{"space": 1}] * 50]
     seen = trace(unit, inputs, ("taken", "o.valid"), work=work, **READY)
     assert sum(one[0] for one in seen[:10]) == 0 and seen[10][0]
     assert sum(one[0] for one in seen) == 2

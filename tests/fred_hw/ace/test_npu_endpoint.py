@@ -89,7 +89,7 @@ def test_link_of_a_neighbour_comes_up_after_reset() -> None:
         kinds.extend(await greet(ctx, unit, 25))
 
     simulate(unit, play)
-    assert kinds[0] == Kind.HELLO
+    assert kinds[0] == Kind.HANDSHAKE
 
 
 @pytest.mark.slow
@@ -125,7 +125,7 @@ async def test_reset_forgets_all_and_begins_the_link_anew(bench: Loop, ctx: Any)
     await bench.begin(ctx)
     await bench.run(ctx, 150)
     assert bench.counts() == before
-    assert next(kind for kind in bench.kinds if kind is not None) == Kind.HELLO
+    assert next(kind for kind in bench.kinds if kind is not None) == Kind.HANDSHAKE
     assert DATA not in bench.kinds
     await bench.copy(ctx, 300, 150)
     assert None in bench.copied(200)

@@ -27,7 +27,7 @@ RING: dict[str, Any] = {
 EXCHANGE: dict[str, Any] = {"bytes": 8, "receive_bytes": 6, **FLOWS}
 
 
-def prepared(operation: int, circuit: int = 0, room: int = 7, **fields: Any) -> list[Any]:
+def prepared(operation: int, circuit: int = 0, space: int = 7, **fields: Any) -> list[Any]:
     """Return ``valid``, ``refused`` and ``o``, cycle by cycle, from the descriptor on."""
     given = packed(descriptor_layout(), **fields)
     return trace(
@@ -37,7 +37,7 @@ def prepared(operation: int, circuit: int = 0, room: int = 7, **fields: Any) -> 
             *[{}] * (80 if fields.get("members") == 65 else 14),
         ],
         ("valid", "refused", "o"),
-        ready=room,
+        ready=space,
     )
 
 

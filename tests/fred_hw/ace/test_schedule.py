@@ -96,7 +96,7 @@ def play(coroutine: Any, **more: int) -> ScheduleBench:
 
 def test_latency_and_throughput_of_entries_without_conditions() -> None:
     async def run(bench: ScheduleBench, ctx: Any) -> None:
-        ctx.set(bench.dut.room, 7)
+        ctx.set(bench.dut.space, 7)
         await bench.load(ctx, {"on": MP}, {"on": PP}, {"on": DP})
         assert ctx.get(bench.dut.entries) == 3 and not bench.issued
         await bench.run(ctx)
@@ -233,7 +233,7 @@ def test_entry_of_a_phase_is_refused(sets: list[str], phases: list[str], refused
 
 def test_full_table_takes_no_entry_and_descriptors_pass_through() -> None:
     async def run(bench: ScheduleBench, ctx: Any) -> None:
-        ctx.set(bench.dut.room, MP)
+        ctx.set(bench.dut.space, MP)
         most = TABLE.endpoint.schedule_entries
         await bench.load(ctx, *[{}] * (most + 1))
         assert ctx.get(bench.dut.entries) == most and not bench.issued

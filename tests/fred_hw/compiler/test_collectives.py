@@ -33,10 +33,10 @@ def test_steps_are_as_many_as_the_table_says(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", COLLECTIVES)
-@pytest.mark.parametrize("middle", [2, 3])
-def test_every_step_routes(kind: str, middle: int) -> None:
+@pytest.mark.parametrize("middle_switches", [2, 3])
+def test_every_step_routes(kind: str, middle_switches: int) -> None:
     for step in collective_steps(kind, GROUP):
-        assert route(step, 8, middle).status == "routed"
+        assert route(step, 8, middle_switches).status == "routed"
 
 
 def test_reduce_scatter_gives_each_member_every_contribution_to_its_element_once() -> None:

@@ -14,35 +14,35 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.shape import code_width, layout, microswitch_counts
 
 
-def random_word(ports: int, middle: int, rng: random.Random) -> int:
-    word, width = 0, code_width(middle)
-    for field in layout(ports, middle):
-        bits, most = (2, 3) if field.kind == "RD" else (width, middle)
+def random_word(ports: int, middle_switches: int, rng: random.Random) -> int:
+    word, width = 0, code_width(middle_switches)
+    for field in layout(ports, middle_switches):
+        bits, most = (2, 3) if field.kind == "RD" else (width, middle_switches)
         for offset in range(0, field.width, bits):
             word |= rng.randint(0, most) << (field.offset + offset)
     return word
 
 
 @given(st.integers(2, 24), st.integers(2, 5), st.randoms(use_true_random=False))
-def test_packing_comes_back(ports: int, middle: int, rng: random.Random) -> None:
-    word = random_word(ports, middle, rng)
-    configuration = Configuration.unpack(word, ports, middle)
+def test_packing_comes_back(ports: int, middle_switches: int, rng: random.Random) -> None:
+    word = random_word(ports, middle_switches, rng)
+    configuration = Configuration.unpack(word, ports, middle_switches)
     assert configuration.pack() == word
     again = Configuration.from_dict(json.loads(json.dumps(configuration.to_dict())))
     assert again == configuration and hash(again) == hash(configuration)
 
 
 @pytest.mark.parametrize(
-    ("middle", "word"),
+    ("middle_switches", "word"),
     [  # mux, D of outputs 1 and 0, middle subswitches from the last, demux, R of inputs 1 and 0
         (3, "10 11 11  0100 1001 0011  11 10 01"),
         (4, "010 011 011  0000 0100 1001 0011  011 010 001"),
     ],
 )
-def test_word_is_as_the_contract_lays_it_out(middle: int, word: str) -> None:
-    crossings = ((3, 0), (1, 2), (0, 1), (0, 0))[:middle]
-    inner = tuple(Configuration(2, middle, crossing=crossing) for crossing in crossings)
-    configuration = Configuration(3, middle, ((1, 2),), 3, inner, ((3, 3),), 2)
+def test_word_is_as_the_contract_lays_it_out(middle_switches: int, word: str) -> None:
+    crossings = ((3, 0), (1, 2), (0, 1), (0, 0))[:middle_switches]
+    inner = tuple(Configuration(2, middle_switches, crossing=crossing) for crossing in crossings)
+    configuration = Configuration(3, middle_switches, ((1, 2),), 3, inner, ((3, 3),), 2)
     assert configuration.pack() == int(word.replace(" ", ""), 2)
 
 
@@ -61,7 +61,7 @@ def test_idle_is_zero_and_large_switches_are_no_trouble() -> None:
         ((-1, 8, 3), ValueError, "configuration word must be 0 or more, not -1"),
         ((True, 8, 3), TypeError, "configuration word must be an integer, not True"),
         ((0, 1, 3), ValueError, "ports must be 2 or more, not 1"),
-        ((0, 8, 1), ValueError, "middle must be 2 or more, not 1"),
+        ((0, 8, 1), ValueError, "middle_switches must be 2 or more, not 1"),
         ((3, 4, 2), ValueError, "Configuration inputs must be 0 to 2, not 3"),
         ((3 << 4, 3, 2), ValueError, "Configuration demux must be 0 to 2, not 3"),
         ((3 << 18, 3, 2), ValueError, "Configuration mux must be 0 to 2, not 3"),
@@ -103,17 +103,17 @@ def test_even_switch_has_no_demultiplexer() -> None:
         (3, TypeError, "Configuration must be a mapping, not 3"),
         ({}, ValueError, "Configuration must have keys middle, ports, not []"),
         (
-            {"ports": 2, "middle": 3, "mux": 0},
+            {"ports": 2, "middle_switches": 3, "mux": 0},
             ValueError,
             "Configuration must have keys crossing, middle, ports, not ['middle', 'mux', 'ports']",
         ),
         (
-            {"ports": 2, "middle": 3, "crossing": [1]},
+            {"ports": 2, "middle_switches": 3, "crossing": [1]},
             ValueError,
             "Configuration crossing must be pairs of codes, not [1]",
         ),
         (
-            {"ports": 2, "middle": 3, "crossing": 1},
+            {"ports": 2, "middle_switches": 3, "crossing": 1},
             TypeError,
             "Configuration crossing must be a list, not 1",
         ),

@@ -21,9 +21,9 @@ def shared_level(a: Flow, b: Flow, levels: int) -> int | None:
     return None
 
 
-def routable(flows: Sequence[Flow], levels: int, middle: int) -> bool:
+def routable(flows: Sequence[Flow], levels: int, middle_switches: int) -> bool:
     """Try every path of every flow, one flow after the other."""
-    every = list(product(range(middle), repeat=levels))
+    every = list(product(range(middle_switches), repeat=levels))
     placed: list[tuple[Flow, tuple[int, ...]]] = []
 
     def place(rest: Sequence[Flow]) -> bool:
@@ -58,24 +58,29 @@ def random_flows(
 
 
 @pytest.mark.parametrize(
-    ("ports", "middle", "seeds"), [(4, 2, 100), (5, 2, 100), (7, 2, 100), (8, 2, 150), (8, 3, 30)]
+    ("ports", "middle_switches", "seeds"),
+    [(4, 2, 100), (5, 2, 100), (7, 2, 100), (8, 2, 150), (8, 3, 30)],
 )
 def test_status_and_smallest_conflict_are_those_of_trying_everything(
-    ports: int, middle: int, seeds: int
+    ports: int, middle_switches: int, seeds: int
 ) -> None:
     statuses = set()
     levels = {4: 1, 5: 2, 7: 2, 8: 2}[ports]
     for seed in range(seeds):
         flows = random_flows(random.Random(seed), ports)
-        result = route(flows, ports, middle)
+        result = route(flows, ports, middle_switches)
         statuses.add(result.status)
-        assert result.status == ("routed" if routable(flows, levels, middle) else "conflict")
+        assert result.status == (
+            "routed" if routable(flows, levels, middle_switches) else "conflict"
+        )
         if result.status == "conflict":
             size = len(result.conflict)
             assert result.smallest
-            assert not routable([flows[n] for n in result.conflict], levels, middle)
-            assert all(routable(part, levels, middle) for part in combinations(flows, size - 1))
-    assert statuses == {"routed", "conflict"} or (middle, statuses) == (3, {"routed"})
+            assert not routable([flows[n] for n in result.conflict], levels, middle_switches)
+            assert all(
+                routable(part, levels, middle_switches) for part in combinations(flows, size - 1)
+            )
+    assert statuses == {"routed", "conflict"} or (middle_switches, statuses) == (3, {"routed"})
 
 
 def long_conflict() -> list[Flow]:

@@ -28,8 +28,10 @@ class Walk:
     somewhere, and every switch that is set must have something to carry.
     """
 
-    def __init__(self, flows: tuple[Flow, ...], word: int, ports: int, middle: int) -> None:
-        self.flows, self.word, self.middle = flows, word, middle
+    def __init__(
+        self, flows: tuple[Flow, ...], word: int, ports: int, middle_switches: int
+    ) -> None:
+        self.flows, self.word, self.middle_switches = flows, word, middle_switches
         owner = {port: flow for flow in flows for port in flow.inputs}
         wires = [frozenset([port]) if port in owner else frozenset() for port in range(ports)]
         self.owner = owner
@@ -55,9 +57,9 @@ class Walk:
             left = {k for k in (0, 1) if wires[k]} - {k for c in choices for k in used[c]}
             assert not left, "data is dropped"
             return [self.merge(*(wires[k] for k in used[c])) if c else Wire() for c in choices]
-        count, width = len(wires), self.middle.bit_length()
+        count, width = len(wires), self.middle_switches.bit_length()
         half = (count + 1) // 2
-        inner: list[list[Wire]] = [[frozenset()] * half for _ in range(self.middle)]
+        inner: list[list[Wire]] = [[frozenset()] * half for _ in range(self.middle_switches)]
         for port, wire in enumerate(wires):  # pairs first, low bits first, then the demultiplexer
             to = self.take(width)
             assert (to != 0) == bool(wire), "idle with data, or set without"
@@ -81,7 +83,9 @@ def assert_delivers(result: RoutingResult) -> None:
     """Every output gets exactly the inputs of its flow, and all other wires stay idle."""
     assert result.status == "routed" and result.configuration is not None
     configuration = result.configuration
-    walk = Walk(result.flows, configuration.pack(), configuration.ports, configuration.middle)
+    walk = Walk(
+        result.flows, configuration.pack(), configuration.ports, configuration.middle_switches
+    )
     want = {port: frozenset(flow.inputs) for flow in result.flows for port in flow.outputs}
     assert walk.outputs == [want.get(k, frozenset()) for k in range(configuration.ports)]
 
@@ -121,8 +125,8 @@ def test_a_circle_of_three_routes_with_three_subswitches() -> None:
 @pytest.mark.slow
 @given(st.integers(2, 64), st.integers(3, 8), RANDOMS)
 @examples(60)
-def test_every_permutation_routes(ports: int, middle: int, rng: random.Random) -> None:
-    assert_delivers(route(unicasts(rng, ports, ports), ports, middle))
+def test_every_permutation_routes(ports: int, middle_switches: int, rng: random.Random) -> None:
+    assert_delivers(route(unicasts(rng, ports, ports), ports, middle_switches))
 
 
 @given(st.integers(2, 64), RANDOMS)
@@ -135,17 +139,17 @@ def test_two_subswitches_can_be_rearranged_for_every_permutation(
 
 @given(st.integers(2, 64), st.integers(2, 5), RANDOMS)
 @examples(60)
-def test_part_of_a_permutation_routes(ports: int, middle: int, rng: random.Random) -> None:
-    assert_delivers(route(unicasts(rng, ports, rng.randint(0, ports)), ports, middle))
+def test_part_of_a_permutation_routes(ports: int, middle_switches: int, rng: random.Random) -> None:
+    assert_delivers(route(unicasts(rng, ports, rng.randint(0, ports)), ports, middle_switches))
 
 
 @given(st.integers(2, 24), st.integers(2, 5), RANDOMS)
 @examples(150)
 def test_routed_flows_are_delivered_and_rounds_hold_all(
-    ports: int, middle: int, rng: random.Random
+    ports: int, middle_switches: int, rng: random.Random
 ) -> None:
     flows = random_flows(rng, ports)
-    rounds = route_in_rounds(flows, ports, middle)
+    rounds = route_in_rounds(flows, ports, middle_switches)
     for result in rounds:
         assert_delivers(result)
     assert sorted(flow for result in rounds for flow in result.flows) == sorted(flows)
@@ -219,8 +223,8 @@ def test_hash_seed_changes_nothing() -> None:
             "inputs of flow 0 must be ports from 0 to 7, not 8",
         ),
         (([], 1, 2), ValueError, "ports must be 2 or more, not 1"),
-        (([], 8, 1), ValueError, "middle must be 2 or more, not 1"),
-        (([], 8, 2.0), TypeError, "middle must be an integer, not 2.0"),
+        (([], 8, 1), ValueError, "middle_switches must be 2 or more, not 1"),
+        (([], 8, 2.0), TypeError, "middle_switches must be an integer, not 2.0"),
     ],
 )
 def test_bad_argument_is_refused(arguments: Any, kind: type[Exception], message: str) -> None:

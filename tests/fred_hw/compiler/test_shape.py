@@ -11,7 +11,7 @@ from fred_hw.compiler.shape import (
 
 
 @pytest.mark.parametrize(
-    ("ports", "middle", "counts"),
+    ("ports", "middle_switches", "counts"),
     [
         (2, 3, {"R": 0, "D": 0, "RD": 1, "mux": 0, "demux": 0}),
         (3, 3, {"R": 1, "D": 1, "RD": 3, "mux": 1, "demux": 1}),
@@ -19,21 +19,25 @@ from fred_hw.compiler.shape import (
         (5, 2, {"R": 4, "D": 4, "RD": 4, "mux": 3, "demux": 3}),
     ],
 )
-def test_microswitches_are_counted(ports: int, middle: int, counts: dict[str, int]) -> None:
-    assert microswitch_counts(ports, middle) == counts
+def test_microswitches_are_counted(
+    ports: int, middle_switches: int, counts: dict[str, int]
+) -> None:
+    assert microswitch_counts(ports, middle_switches) == counts
 
 
-@pytest.mark.parametrize("middle", [2, 3, 4, 8])
+@pytest.mark.parametrize("middle_switches", [2, 3, 4, 8])
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 11, 12, 20])
-def test_layout_fills_the_word_and_holds_every_microswitch(ports: int, middle: int) -> None:
-    fields = layout(ports, middle)
+def test_layout_fills_the_word_and_holds_every_microswitch(
+    ports: int, middle_switches: int
+) -> None:
+    fields = layout(ports, middle_switches)
     offset = 0
     for field in fields:
         assert field.offset == offset
         offset += field.width
-    assert offset == configuration_width(ports, middle)
+    assert offset == configuration_width(ports, middle_switches)
     assert len({field.path for field in fields}) == len(fields)
-    for kind, count in microswitch_counts(ports, middle).items():
+    for kind, count in microswitch_counts(ports, middle_switches).items():
         assert sum(field.kind == kind for field in fields) == count
 
 

@@ -81,7 +81,13 @@ def opened() -> tuple[Model, Access]:
 def test_identity_is_that_of_the_switch() -> None:
     _, access = opened()
     assert access.identify() == Identity(
-        version=VERSION, ports=4, middle=3, phases=16, packet_flits=8, data_bytes=4, entry_words=2
+        version=VERSION,
+        ports=4,
+        middle_switches=3,
+        phases=16,
+        packet_flits=8,
+        data_bytes=4,
+        entry_words=2,
     )
 
 

@@ -17,7 +17,7 @@ SPEC = SwitchSpec(ports=4)
 
 
 def routed(*flows: Flow) -> Configuration:
-    configuration = route(flows, SPEC.ports, SPEC.middle).configuration
+    configuration = route(flows, SPEC.ports, SPEC.middle_switches).configuration
     assert configuration is not None
     return configuration
 
@@ -80,14 +80,16 @@ def test_entry_that_is_wrong_is_refused(
 
 def test_configuration_of_another_switch_is_refused() -> None:
     configuration = Configuration.idle(5, 3)
-    with pytest.raises(ValueError, match=r"must be of ports and middle \(4, 3\), not \(5, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"must be of ports and middle_switches \(4, 3\), not \(5, 3\)"
+    ):
         entry_word(SPEC, configuration, [], 0)
 
 
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
-@pytest.mark.parametrize("middle", [2, 3])
-def test_inputs_arrive_as_in_the_golden_model(ports: int, middle: int) -> None:
-    rng, spec = random.Random(ports), SwitchSpec(ports=ports, middle=middle)
+@pytest.mark.parametrize("middle_switches", [2, 3])
+def test_inputs_arrive_as_in_the_golden_model(ports: int, middle_switches: int) -> None:
+    rng, spec = random.Random(ports), SwitchSpec(ports=ports, middle_switches=middle_switches)
     for _ in range(20):
         flows, configuration = routed_random_flows(rng, spec)
         sources = [port for flow in flows for port in flow.inputs]

@@ -8,7 +8,7 @@ from fred_hw.load import PRESETS, load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
-LARGEST = SwitchSpec(ports=64, middle=8, format="fp32", lanes=256)
+LARGEST = SwitchSpec(ports=64, middle_switches=8, format="fp32", lanes=256)
 
 
 def test_id_reads_as_letters() -> None:
@@ -23,7 +23,7 @@ def test_constants_are_those_of_the_specification(preset: str) -> None:
     shape, flit = registers.register("SHAPE"), registers.register("FLIT")
     assert {field.name: field.value for field in shape.fields} == {
         "ports": spec.ports,
-        "middle": spec.middle,
+        "middle_switches": spec.middle_switches,
         "phases": spec.protocol.phases,
         "packet_flits": spec.protocol.packet_flits,
     }
@@ -39,18 +39,18 @@ def test_addresses_are_the_same_for_all_switches() -> None:
     ]
 
 
-def test_largest_switch_has_room() -> None:
+def test_largest_switch_has_space() -> None:
     # 305 664 bits of configuration, 2 x 64 x 7 of flows, 2, 1 and 3.
     entry = switch_map(LARGEST).register("ENTRY")
     assert entry.words == -(-(305664 + 896 + 6) // 32)
     assert switch_map(LARGEST).address_bits == 16
 
 
-def test_counters_of_ports_find_room_around_those_that_are_there(
+def test_counters_of_ports_find_space_around_those_that_are_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = {one.name: one.address for one in switch_map(LARGEST).registers}
-    count = 0x600 // 0x100  # more than there is room for below the routes, whatever is there
+    count = 0x600 // 0x100  # more than there is space for below the routes, whatever is there
     for number in range(count):
         monkeypatch.setitem(PORT_COUNTERS, f"new_{number}", "Events")
     after = {one.name: one.address for one in switch_map(LARGEST).registers}
@@ -82,7 +82,7 @@ def test_different_switches_have_different_names() -> None:
     specs = [
         SwitchSpec(ports=4),
         SwitchSpec(ports=5),
-        SwitchSpec(ports=4, middle=2),
+        SwitchSpec(ports=4, middle_switches=2),
         SwitchSpec(ports=4, lanes=8),
         SwitchSpec(ports=4, protocol=ProtocolSpec(phases=5)),
         SwitchSpec(ports=4, protocol=ProtocolSpec(packet_flits=7)),

@@ -13,7 +13,7 @@ SPECS = pytest.mark.parametrize("ports", [2, 3, 5])
 
 def made(ports: int) -> tuple[Interconnect, int, str, str, int]:
     """Return an interconnect, a path from its first to its last port, and the cycles it takes."""
-    spec = SwitchSpec(ports=ports, middle=2, format="int8", lanes=1, adder_registers=1)
+    spec = SwitchSpec(ports=ports, middle_switches=2, format="int8", lanes=1, adder_registers=1)
     configuration = route((Flow([0], [ports - 1]),), ports, 2).configuration
     assert configuration is not None
     unit = Interconnect(spec=spec)

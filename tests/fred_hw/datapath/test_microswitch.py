@@ -13,7 +13,7 @@ from fred_hw.spec import SwitchSpec
 from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
 from tests.fred_hw.simulation import known, simulate, trace
 
-SPEC = SwitchSpec(ports=4, middle=2, format="int8", lanes=1, adder_registers=1)
+SPEC = SwitchSpec(ports=4, middle_switches=2, format="int8", lanes=1, adder_registers=1)
 
 
 def outputs(unit: Any, word: int, inputs: Sequence[int | None], latency: int) -> list[int | None]:
@@ -121,8 +121,8 @@ def test_latency_by_hand(ports: int, adder: int, stage: int, cycles: int) -> Non
 
 @pytest.mark.slow_after_first
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-@pytest.mark.parametrize("middle", range(2, 9))
-def test_every_size_has_its_ports(middle: int) -> None:
+@pytest.mark.parametrize("middle_switches", range(2, 9))
+def test_every_size_has_its_ports(middle_switches: int) -> None:
     for ports in range(2, 65):
-        unit = Interconnect(spec=SwitchSpec(ports=ports, middle=middle, lanes=1))
+        unit = Interconnect(spec=SwitchSpec(ports=ports, middle_switches=middle_switches, lanes=1))
         assert len(unit.i) == len(unit.o) == ports

@@ -8,7 +8,7 @@ from fred_hw.datapath.steering import Demultiplexer, Multiplexer
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
 
-SPEC = SwitchSpec(ports=3, middle=2, format="int8", lanes=1, adder_registers=1)
+SPEC = SwitchSpec(ports=3, middle_switches=2, format="int8", lanes=1, adder_registers=1)
 UNITS = pytest.mark.parametrize(
     ("kind", "i", "o", "latency"),
     [(Demultiplexer, "i", "o[0]", 2), (Multiplexer, "i[0]", "o", 1)],

@@ -31,11 +31,11 @@ def simulation(spec: SwitchSpec) -> tuple[Any, Simulator, dict[str, Any]]:
 
 
 async def greet(ctx: Any, dut: Any, cycles: int = CYCLES) -> list[int]:
-    """Greet an endpoint as a neighbour with room does, and take what it says until it is up.
+    """Greet an endpoint as a neighbour with space does, and take what it says until it is up.
 
     Kinds of what it says are returned.
     """
-    neighbour, kinds = Endpoint(dut.spec, incarnation=9), list[int]()
+    neighbour, kinds = Endpoint(dut.spec, session_id=9), list[int]()
     ctx.set(dut.m_axis_tready, 1)
     for _ in range(cycles):
         said = None

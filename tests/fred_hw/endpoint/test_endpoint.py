@@ -13,7 +13,7 @@ from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.endpoint.simulated import greet, simulation
 from tests.fred_hw.simulation import trace
 
-DATA, ACK, NACK, CREDIT, SYNC, ASK, HELLO = range(len(KINDS))
+DATA, ACK, NACK, CREDIT, SYNC, ASK, HANDSHAKE = range(len(KINDS))
 MP, PP, DP = range(3)
 SPEC = SwitchSpec(
     ports=4,
@@ -26,12 +26,12 @@ SPEC = SwitchSpec(
         ack_interval=3,
         window_packets=8,
         timeout_cycles=300,
-        idle_cycles=40,
-        patience_cycles=12,
+        nack_timeout_cycles=40,
+        packet_timeout_cycles=12,
     ),
 )
 CODEC = FlitCodec(SPEC)
-LIMITS, NUMBERS = (1 << SPEC.protocol.fields[name] for name in ("ticket", "sequence"))
+LIMITS, NUMBERS = (1 << SPEC.protocol.fields[name] for name in ("link_sequence", "sequence"))
 PHASES = (1, 4, SPEC.protocol.online)
 PEERS = (0, 0, 2)
 ADDRESS = 100
@@ -153,7 +153,9 @@ def look(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
             one.watch.setdefault(name, []).append(cycle)
 
 
-def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = None) -> list[Flit]:
+def data(
+    number: int, *payload: int, circuit: int = MP, link_sequence: int | None = None
+) -> list[Flit]:
     """Return the flits of a packet to the endpoint."""
     return [
         CODEC.pack(
@@ -164,7 +166,8 @@ def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = Non
             sequence=number,
             index=k,
             last=len(payload) - 1,
-            ticket=(number * len(payload) if ticket is None else ticket) % LIMITS,
+            link_sequence=(number * len(payload) if link_sequence is None else link_sequence)
+            % LIMITS,
         )
         for k, word in enumerate(payload)
     ]
@@ -202,7 +205,7 @@ def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> 
                 "sequence": 0,
                 "index": index,
                 "last": 2,
-                "ticket": 0,
+                "link_sequence": 0,
                 "credit_circuit": 3,
             }.items()
         )
@@ -222,9 +225,9 @@ def test_throughput_is_a_flit_per_cycle_in_each_direction_at_once() -> None:
     assert [cycle for cycle, *_ in one.received] == list(range(6, 14))
 
 
-def test_reset_forgets_packets_numbers_tickets_and_the_neighbour() -> None:
+def test_reset_forgets_packets_numbers_link_sequences_and_the_neighbour() -> None:
     came = [
-        CODEC.hello(incarnation=9, knows=1, up=1),
+        CODEC.handshake(session_id=9, knows=1, up=1),
         *[None] * 6,
         credit(MP, SPEC.protocol.buffer_flits),
     ]
@@ -240,7 +243,7 @@ def test_reset_forgets_packets_numbers_tickets_and_the_neighbour() -> None:
     assert seen[len(once) + 2 :] == seen[: len(once)]
     said = [CODEC.unpack(Flit(user, 0, 0)) for valid, user, _ in seen[: len(once)] if valid]
     kinds = [fields["kind"] for fields in said]
-    assert kinds == [HELLO, HELLO, *[CREDIT] * 3, DATA]
+    assert kinds == [HANDSHAKE, HANDSHAKE, *[CREDIT] * 3, DATA]
 
 
 def test_packets_without_last_end_at_the_largest_size() -> None:
@@ -266,15 +269,15 @@ def test_urgent_circuit_goes_first_but_cuts_no_packet() -> None:
 def test_no_more_packets_than_credits() -> None:
     packets = {MP: [[n] * 4 for n in range(6)]}
     one = run(cycles=100, packets=packets, flits={50: credit(MP, 15), 60: credit(MP, 16)})
-    assert [f["ticket"] for f in one.of(DATA)] == [4 * (k // 4) for k in range(16)]
+    assert [f["link_sequence"] for f in one.of(DATA)] == [4 * (k // 4) for k in range(16)]
     fourth = [cycle for cycle, f in one.sent if f["kind"] == DATA][12]
     assert 60 < fourth <= 70
 
 
-def test_missing_credits_are_asked_for_with_the_next_ticket() -> None:
+def test_missing_credits_are_asked_for_with_the_next_link_sequence() -> None:
     # All are acknowledged, so that nothing is sent again.
     one = run(cycles=400, packets={PP: [[1], [2]]}, flits={30: message(ACK, 2, PP)})
-    assert [(f["circuit"], f["ticket"]) for f in one.of(SYNC)] == [(PP, 2)]
+    assert [(f["circuit"], f["link_sequence"]) for f in one.of(SYNC)] == [(PP, 2)]
     cycle = next(cycle for cycle, f in one.sent if f["kind"] == SYNC)
     assert 300 < cycle < 330
 
@@ -284,7 +287,7 @@ def test_busy_circuits_make_way_for_the_question_of_a_blocked_one() -> None:
     limit = {"next": 12}
 
     def tell(cycle: int, fields: Fields) -> list[tuple[int, Flit]]:
-        # The neighbour frees the room of PP at once, and acknowledges it; MP is forgotten.
+        # The neighbour frees the space of PP at once, and acknowledges it; MP is forgotten.
         if fields["kind"] == DATA and fields["circuit"] == PP and fields["index"] == 3:
             limit["next"] += 4
             return [
@@ -306,16 +309,16 @@ def test_busy_circuits_make_way_for_the_question_of_a_blocked_one() -> None:
 
 
 def test_sync_is_answered_even_if_nothing_changed() -> None:
-    sync = CODEC.pack(kind=SYNC, circuit=DP, ticket=0)
+    sync = CODEC.pack(kind=SYNC, circuit=DP, link_sequence=0)
     one = run(cycles=20, flits={3: sync})
     assert [(f["credit_circuit"], f["credit_limit"]) for f in one.of(CREDIT)] == [(DP, 12)]
 
 
-def test_room_is_told_when_it_is_there() -> None:
+def test_space_is_told_when_it_is_there() -> None:
     packets = [flit for n in range(3) for flit in data(n, n, n, n, n)]
     one = run(cycles=60, flits=at(0, packets), takes=lambda cycle: cycle >= 30)
     limits = [(cycle, f["credit_limit"]) for cycle, f in one.sent if f["credit_circuit"] == MP]
-    # Three packets fill the room; then a flit is taken in a cycle, and what is told is of then.
+    # Three packets fill the space; then a flit is taken in a cycle, and what is told is of then.
     assert [limit for _, limit in limits] == [k % LIMITS for k in range(14, 25)]
     assert all(cycle > 30 for cycle, _ in limits)
 
@@ -331,17 +334,17 @@ def test_acks_come_after_an_interval_and_when_it_is_quiet() -> None:
 
 def test_packets_that_came_before_are_acknowledged_again() -> None:
     first = data(0, 4)
-    one = run(cycles=80, flits={0: first[0], 40: data(0, 4, ticket=1)[0]})
+    one = run(cycles=80, flits={0: first[0], 40: data(0, 4, link_sequence=1)[0]})
     assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
     assert len(one.received) == 1
 
 
 def test_nack_for_the_first_packet_that_is_ahead_and_again_later() -> None:
-    flits = {2 * n: data(n, n)[0] for n in range(1, 8)} | {20: data(2, 2, ticket=8)[0]}
+    flits = {2 * n: data(n, n)[0] for n in range(1, 8)} | {20: data(2, 2, link_sequence=8)[0]}
     one = run(cycles=60, flits=flits)
     nacks = [(cycle, f["sequence"], f["phase"]) for cycle, f in one.sent if f["kind"] == NACK]
     assert [nack[1:] for nack in nacks] == [(0, 1), (0, 1)]
-    assert nacks[1][0] - nacks[0][0] >= SPEC.protocol.patience_cycles
+    assert nacks[1][0] - nacks[0][0] >= SPEC.protocol.packet_timeout_cycles
     assert not one.received
 
 
@@ -354,7 +357,7 @@ def test_lost_flit_is_noticed_at_the_next_one_of_the_packet() -> None:
 
 
 def test_what_came_of_a_packet_before_is_passed_over() -> None:
-    again = data(0, 1, 2, 3, 4, ticket=4)
+    again = data(0, 1, 2, 3, 4, link_sequence=4)
     one = run(cycles=40, flits={**at(0, data(0, 1, 2, 3, 4)[:2]), **at(20, again)})
     assert [word[2:] for word in one.received] == [(1, 0), (2, 0), (3, 0), (4, 1)]
 
@@ -371,7 +374,7 @@ def test_damaged_flit_is_dropped() -> None:
 
 @pytest.mark.parametrize("circuit", [MP, DP])
 def test_ask_is_answered_by_ack_and_once_idle_by_nack_too(circuit: int) -> None:
-    idle = SPEC.protocol.idle_cycles
+    idle = SPEC.protocol.nack_timeout_cycles
     soon, late = 5, idle + 20
     flits = at(0, data(0, 1, circuit=circuit))
     flits |= {cycle: message(ASK, circuit=circuit) for cycle in (soon, late)}
@@ -393,13 +396,13 @@ def test_what_is_for_another_address_is_neither_taken_nor_answered() -> None:
     assert not one.received and "unknown" not in one.watch
 
 
-def test_nack_sends_packets_again_with_new_tickets() -> None:
+def test_nack_sends_packets_again_with_new_link_sequences() -> None:
     one = run(
         cycles=120,
         packets={MP: [[n] for n in range(3)]},
         flits={30: message(NACK, 1), 31: credit(MP, 6)},
     )
-    assert [(f["sequence"], f["ticket"]) for f in one.of(DATA)] == [
+    assert [(f["sequence"], f["link_sequence"]) for f in one.of(DATA)] == [
         (0, 0),
         (1, 1),
         (2, 2),
@@ -437,7 +440,7 @@ def test_window_ends_at_what_is_not_acknowledged() -> None:
 
 
 def test_clear_starts_the_numbers_at_0() -> None:
-    flits = {0: data(0, 1)[0], 20: message(ACK, 1), 40: data(0, 2, ticket=1)[0]}
+    flits = {0: data(0, 1)[0], 20: message(ACK, 1), 40: data(0, 2, link_sequence=1)[0]}
     one = run(cycles=90, packets={MP: [[3]]}, flits=flits, clear=30)
     assert [word[2] for word in one.received] == [1, 2]
     assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
@@ -469,7 +472,7 @@ OTHER = (2, 3, 5)
 
 
 def test_flow_goes_on_with_the_number_that_it_had_come_to() -> None:
-    flits = {10: data(0, 7)[0], 20: message(ACK, 1), 90: data(1, 8, ticket=1)[0]}
+    flits = {10: data(0, 7)[0], 20: message(ACK, 1), 90: data(1, 8, link_sequence=1)[0]}
     one = run(
         cycles=160,
         packets={MP: [[1], [2]]},
@@ -491,7 +494,7 @@ def test_ack_that_waits_is_sent_when_the_flow_changes() -> None:
 
 
 def test_flow_that_had_its_turn_is_answered() -> None:
-    flits = {2: data(0, 7)[0], 30: message(ASK), 40: data(0, 7, ticket=1)[0]}
+    flits = {2: data(0, 7)[0], 30: message(ASK), 40: data(0, 7, link_sequence=1)[0]}
     one = run(cycles=60, flits=flits, phases={20: OTHER})
     said = [(f["kind"], f["phase"], f["sequence"]) for f in one.of(ACK, NACK)]
     # When it was quiet, to the ask, and to the packet that came again.

@@ -15,7 +15,7 @@ from .test_endpoint import ACK, CODEC, DP, MP, SPEC, at, data, message, run
     [
         ("kind_error", CODEC.pack(kind=len(KINDS), circuit=MP)),
         ("length_error", data(0, *range(SPEC.protocol.packet_flits + 1))[0]),
-        ("refused", CODEC.hello(incarnation=9, digest=SPEC.digest ^ 1)),
+        ("refused", CODEC.handshake(session_id=9, digest=SPEC.digest ^ 1)),
     ],
 )
 def test_what_is_wrong_with_a_flit_is_told_in_the_next_cycle(name: str, flit: Flit) -> None:
@@ -25,12 +25,12 @@ def test_what_is_wrong_with_a_flit_is_told_in_the_next_cycle(name: str, flit: Fl
     assert [up for _, up in one.state] == ([1] * 22 + [0] * 8 if name == "refused" else [1] * 30)
 
 
-def test_a_flit_that_is_kept_and_one_without_room_are_told_in_the_next_cycle() -> None:
-    room = SPEC.protocol.buffer_flits + SPEC.protocol.packet_flits
+def test_a_flit_that_is_kept_and_one_without_space_are_told_in_the_next_cycle() -> None:
+    space = SPEC.protocol.buffer_flits + SPEC.protocol.packet_flits
     flits = [f for n in range(5) for f in data(n, 1, 2, 3, 4)]
     one = run(cycles=40, flits=at(5, flits), takes=lambda _: False)
-    assert one.watch["receive_came"] == list(range(6, 6 + room))
-    assert one.watch["overflow"] == [6 + room]
+    assert one.watch["receive_came"] == list(range(6, 6 + space))
+    assert one.watch["overflow"] == [6 + space]
 
 
 def test_a_circuit_is_idle_until_the_cycle_behind_a_flit_and_two_behind_the_last_ack() -> None:
@@ -44,8 +44,8 @@ def test_a_circuit_is_idle_until_the_cycle_behind_a_flit_and_two_behind_the_last
     assert low == [list(range(3, 27)), [], list(range(5, 40))]
 
 
-def test_the_link_is_up_two_cycles_behind_the_hello_that_names_this_end() -> None:
-    said = {3: CODEC.hello(incarnation=9), 12: CODEC.hello(incarnation=9, knows=1)}
+def test_the_link_is_up_two_cycles_behind_the_handshake_that_names_this_end() -> None:
+    said = {3: CODEC.handshake(session_id=9), 12: CODEC.handshake(session_id=9, knows=1)}
     inputs = [{"m_axis_tready": 1} for _ in range(20)]
     for cycle, flit in said.items():
         inputs[cycle] |= {"s_axis_tvalid": 1, "s_axis_tuser": flit.user}

@@ -12,7 +12,11 @@ from tests.fred_hw.specs import LINK
 
 PROTOCOL = LINK.protocol
 WINDOW = PROTOCOL.window_packets
-IDLE, PATIENCE, INTERVAL = PROTOCOL.idle_cycles, PROTOCOL.patience_cycles, PROTOCOL.ack_interval
+IDLE, TIMEOUT, INTERVAL = (
+    PROTOCOL.nack_timeout_cycles,
+    PROTOCOL.packet_timeout_cycles,
+    PROTOCOL.ack_interval,
+)
 REST = {"o.ready": 1, "message_ready": 1, "flow.phase": 1}
 Inputs = list[dict[str, int]]
 
@@ -99,9 +103,9 @@ def test_a_packet_that_is_ahead_is_nacked_a_cycle_later() -> None:
     assert messages([*packet(1), *[{}] * 3]) == [(1, Kind.NACK, 1, 0)]
 
 
-def test_one_nack_in_patience_cycles() -> None:
-    inputs = [one for k in range(1, 2 * PATIENCE + 3) for one in packet(k % 8 + 1)]
-    assert nacks(inputs) == [1, PATIENCE + 2]
+def test_one_nack_in_packet_timeout_cycles() -> None:
+    inputs = [one for k in range(1, 2 * TIMEOUT + 3) for one in packet(k % 8 + 1)]
+    assert nacks(inputs) == [1, TIMEOUT + 2]
     # What comes makes the next loss worth a nack at once.
     assert nacks([*packet(1), *packet(0), *packet(2), {}]) == [1, 3]
 
@@ -235,9 +239,9 @@ FULL, SIZE, HOLD = PROTOCOL.buffer_flits, PROTOCOL.packet_flits, PROTOCOL.ack_cy
 STAYS = {"o.ready": 0}
 
 
-def test_a_link_that_is_held_is_lent_room_for_a_packet() -> None:
-    """Flits that leave later pay the room back; then the link may be held for as long again."""
-    leaves, held = 3, FULL - SIZE + 1  # flits in the queue with which there is no room
+def test_a_link_that_is_held_is_lent_space_for_a_packet() -> None:
+    """Flits that leave later pay the space back; then the link may be held for as long again."""
+    leaves, held = 3, FULL - SIZE + 1  # flits in the queue with which there is no space
     comes = fill(SIZE, FULL // SIZE)[:leaves]
     before = [STAYS, *fill(FULL), *[STAYS] * (HOLD + 1)]
     used = run([*before, *[{}] * leaves, *comes, *[STAYS] * (HOLD + 1)], ["i.used"])
@@ -251,9 +255,9 @@ def test_a_link_that_is_held_is_lent_room_for_a_packet() -> None:
     assert used[again:] == [FULL - SIZE] * 2
 
 
-def test_a_link_that_gets_room_in_time_is_lent_none() -> None:
+def test_a_link_that_gets_space_in_time_is_lent_none() -> None:
     used = run([STAYS, *fill(FULL), *[{}] * (FULL + 1)], ["i.used"])
-    assert HOLD > 2 * SIZE - 1  # the queue has no room while it is filled and emptied so far
+    assert HOLD > 2 * SIZE - 1  # the queue has no space while it is filled and emptied so far
     assert used == [0, *range(FULL), *range(FULL, -1, -1)]
 
 

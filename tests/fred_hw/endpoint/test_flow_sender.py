@@ -83,7 +83,7 @@ def test_a_packet_ends_at_the_largest_size() -> None:
     assert [word[1] for word in seen if word[0]] == [0] * (SIZE - 1) + [1]
 
 
-def test_no_more_packets_are_taken_than_the_window_has_room_for() -> None:
+def test_no_more_packets_are_taken_than_the_window_has_space_for() -> None:
     seen = run([*packet() * (WINDOW + 3), said(Kind.ACK, 1), {}], ["i.ready"])
     assert seen == [*[1] * WINDOW, *[0] * 4, 1]
 

@@ -74,7 +74,7 @@ def test_messages_go_between_flits_at_once() -> None:
     assert [word[0] for word in seen] == [0, 0, 0, 1, 1, 1]
 
 
-def test_reset_forgets_what_is_on_the_way_and_tickets() -> None:
+def test_reset_forgets_what_is_on_the_way_and_link_sequences() -> None:
     inputs = [*[waits(MP)] * PACKETS, waits(MP) | {"rst": 1}, waits(MP), *[{}] * 3]
     seen = run(inputs, ["o.valid", "i[0].take"])
     assert [word[1] for word in seen] == [*[1] * PACKETS, 0, 1, 0, 0, 0]

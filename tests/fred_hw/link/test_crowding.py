@@ -18,7 +18,7 @@ from tests.fred_hw.specs import FRAMED, LINK, framed_flit, link_flit
 MESH = MeshSpec(width=2, height=2, lanes=1, routing="odd_even_adaptive")
 SPEC, CODEC = MESH.link, FlitCodec(MESH.link)
 COUNTS = dict(zip(CROWDING_PLACES, (9, 3, 14, 5), strict=True))
-TOLD = {"index": 9, "last": 3, "ticket": 14 | 5 << CROWDING_BITS}
+TOLD = {"index": 9, "last": 3, "link_sequence": 14 | 5 << CROWDING_BITS}
 ENDS = {"unicast": 1, "destination": 3, "source": 1}
 
 
@@ -49,12 +49,12 @@ def test_messages_tell_how_crowded_ways_are(kind: Kind) -> None:
 @pytest.mark.parametrize("turned", [0, 1])
 def test_data_says_which_way_it_goes_and_nothing_else(turned: int) -> None:
     known = {"phase": SPEC.protocol.online, "destination": 3, "source": 1, "length": 2}
-    frame = {f"descriptor.{k}": v for k, v in known.items()} | {"ticket": 4, "index": 1}
+    frame = {f"descriptor.{k}": v for k, v in known.items()} | {"link_sequence": 4, "index": 1}
     frame |= {"descriptor.turned": turned}
     given = {f"i.payload.frame.{k}": v for k, v in frame.items()}
     fields = framed(**given, **{"i.valid": 1, "i.payload.crc": CODEC.crc(0, 0)})
     assert fields["kind"] == (TURNED if turned else Kind.DATA)
-    assert (fields["index"], fields["last"], fields["ticket"]) == (1, 2, 4)
+    assert (fields["index"], fields["last"], fields["link_sequence"]) == (1, 2, 4)
 
 
 def deframed(flits: list[Flit], watch: list[str], spec: Any = SPEC) -> list[Any]:

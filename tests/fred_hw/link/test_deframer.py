@@ -6,24 +6,28 @@ from typing import Any
 
 import pytest
 
-from fred_hw.link.credits import ticket_bits
+from fred_hw.link.credits import link_sequence_bits
 from fred_hw.link.deframer import PACKET_FIELDS, Deframer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import CODEC, HELLO, LINK, link_flit
+from tests.fred_hw.specs import CODEC, HANDSHAKE, LINK, link_flit
 
 MP, PP, DP = range(3)
 READY = {f"o[{k}].ready": 1 for k in range(3)}
 VALID = [f"o[{k}].valid" for k in range(3)]
 INCOMING = [f"o[{k}].incoming" for k in range(3)]
 SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_flits
-TICKETS = 1 << ticket_bits(LINK)
+LINK_SEQUENCES = 1 << link_sequence_bits(LINK)
 
 
-def packet(length: int = SIZE, circuit: int = MP, ticket: int = 0, **fields: int) -> list[Flit]:
+def packet(
+    length: int = SIZE, circuit: int = MP, link_sequence: int = 0, **fields: int
+) -> list[Flit]:
     return [
-        CODEC.pack(k + 1, circuit=circuit, ticket=ticket, index=k, last=length - 1, **fields)
+        CODEC.pack(
+            k + 1, circuit=circuit, link_sequence=link_sequence, index=k, last=length - 1, **fields
+        )
         for k in range(length)
     ]
 
@@ -91,7 +95,7 @@ def test_latency_of_grants_is_a_cycle() -> None:
     assert (seen[0][0], seen[1], seen[2][0]) == (0, (1, PP, 5), 0)
 
 
-def test_latency_of_limits_is_three_cycles_from_tickets_and_one_from_room() -> None:
+def test_latency_of_limits_is_three_cycles_from_link_sequences_and_one_from_space() -> None:
     watch = [f"credit.here.limit[{k}]" for k in range(3)]
     seen = run([packet(1, PP)[0], None, None, None, None], watch)
     assert [word[PP] for word in seen] == [MOST, MOST, MOST, MOST + 1, MOST + 1]
@@ -100,32 +104,36 @@ def test_latency_of_limits_is_three_cycles_from_tickets_and_one_from_room() -> N
     assert [word[PP] for word in full] == [MOST, MOST, MOST - SIZE - 1, MOST - 1]
 
 
-def test_a_packet_takes_its_room_with_its_first_flit_and_gives_it_back_flit_by_flit() -> None:
+def test_a_packet_takes_its_space_with_its_first_flit_and_gives_it_back_flit_by_flit() -> None:
     # The flits leave the queue at once, the last does not come.
-    flits = packet(3, ticket=2)
+    flits = packet(3, link_sequence=2)
     seen = run([*flits[:2], *[None] * 12], ["credit.here.limit[0]"])
-    # Two flits were lost before; the third has its room until it is given up.
+    # Two flits were lost before; the third has its space until it is given up.
     assert seen[:3] == [MOST] * 3
-    assert [seen[k] for k in (3, 4, -1)] == [(2 + MOST + k) % TICKETS for k in (1, 2, 3)]
+    assert [seen[k] for k in (3, 4, -1)] == [(2 + MOST + k) % LINK_SEQUENCES for k in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(
-    ("ticket", "taken"), [(2, 0), (3, 1), (2 + MOST, 1), (3 + MOST, 0), (4 + MOST, 0)]
+    ("link_sequence", "taken"), [(2, 0), (3, 1), (2 + MOST, 1), (3 + MOST, 0), (4 + MOST, 0)]
 )
-def test_a_packet_begins_if_its_ticket_is_next_or_ahead(ticket: int, taken: int) -> None:
-    seen = run([*packet(3), *packet(1, ticket=ticket), None], ["came", "dropped"])
+def test_a_packet_begins_if_its_link_sequence_is_next_or_ahead(
+    link_sequence: int, taken: int
+) -> None:
+    seen = run([*packet(3), *packet(1, link_sequence=link_sequence), None], ["came", "dropped"])
     assert seen[4] == (taken, 1 - taken)
 
 
-def test_a_sync_sets_the_ticket_that_comes_next() -> None:
-    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, ticket=4)
+def test_a_sync_sets_the_link_sequence_that_comes_next() -> None:
+    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, link_sequence=4)
     seen = run([sync, None, None, None], ["credit.here.synced", "credit.here.limit[2]"])
-    assert seen == [(0, MOST), (1 << DP, MOST), (0, MOST), (0, (4 + MOST) % TICKETS)]
+    assert seen == [(0, MOST), (1 << DP, MOST), (0, MOST), (0, (4 + MOST) % LINK_SEQUENCES)]
 
 
 def test_behind_a_missing_flit_all_of_the_packet_are_dropped() -> None:
     flits = packet()
-    seen = run([flits[0], flits[2], flits[3], *packet(1, ticket=4), None], [*VALID[:1], "dropped"])
+    seen = run(
+        [flits[0], flits[2], flits[3], *packet(1, link_sequence=4), None], [*VALID[:1], "dropped"]
+    )
     assert seen == [(0, 0), (1, 0), (0, 1), (0, 1), (1, 0)]
 
 
@@ -141,7 +149,7 @@ def test_a_flit_of_another_packet_goes_on_none(name: str) -> None:
 
 @pytest.mark.parametrize(("circuit", "open_after"), [(MP, 0), (PP, 1)])
 def test_a_sync_of_its_circuit_ends_a_packet(circuit: int, open_after: int) -> None:
-    flits, sync = packet(4), CODEC.pack(kind=Kind.SYNC, circuit=circuit, ticket=4)
+    flits, sync = packet(4), CODEC.pack(kind=Kind.SYNC, circuit=circuit, link_sequence=4)
     seen = run([flits[0], sync, flits[1], None], ["came", "dropped", *INCOMING])
     assert seen[2][2] == 1
     assert seen[3] == (open_after, 1 - open_after, open_after, 0, 0)
@@ -189,17 +197,19 @@ def test_wrong_headers_are_refused_by_name(fields: dict[str, int], error: str) -
     assert seen[1] == (error == "kind_error", error == "length_error", 0, 0)
 
 
-def test_more_is_incoming_until_the_end_or_until_patience_ends() -> None:
+def test_more_is_incoming_until_the_end_or_until_timeout_ends() -> None:
     assert run([*packet(2), None, None], ["o[0].incoming"]) == [0, 0, 1, 0]
-    patience = LINK.protocol.patience_cycles
-    seen = run([packet(2)[0], *[None] * (patience + 4)], ["o[0].incoming"])
-    assert seen == [0, 0, *[1] * (patience + 1), 0, 0]
+    timeout = LINK.protocol.packet_timeout_cycles
+    seen = run([packet(2)[0], *[None] * (timeout + 4)], ["o[0].incoming"])
+    assert seen == [0, 0, *[1] * (timeout + 1), 0, 0]
 
 
 @pytest.mark.parametrize(
     ("after", "seen_after"), [(packet(2)[1], (0, 1)), (packet(1)[0], (1, 0))], ids=["rest", "new"]
 )
-def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple[int, int]) -> None:
+def test_reset_forgets_the_packet_and_all_link_sequences(
+    after: Flit, seen_after: tuple[int, int]
+) -> None:
     flits = [packet(2)[0], None, None, None, after, None]
     watch = ["o[0].incoming", "credit.here.limit[0]", "came", "dropped"]
     seen = run(flits, watch, {3: {"rst": 1}})
@@ -208,19 +218,19 @@ def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple
     assert seen[5][2:] == seen_after
 
 
-def test_while_a_link_is_down_only_hellos_count() -> None:
-    hello = CODEC.hello(**HELLO)
+def test_while_a_link_is_down_only_handshakes_count() -> None:
+    handshake = CODEC.handshake(**HANDSHAKE)
     ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=MP, credit_limit=3)
-    broken = replace(hello, crc=hello.crc ^ 1)
-    watch = ["hello.valid", "message.valid", "credit.grant.valid", *VALID, "dropped", "came"]
-    flits = [hello, ack, *packet(2), broken, None, None]
+    broken = replace(handshake, crc=handshake.crc ^ 1)
+    watch = ["handshake.valid", "message.valid", "credit.grant.valid", *VALID, "dropped", "came"]
+    flits = [handshake, ack, *packet(2), broken, None, None]
     down = {cycle: {"down": 1} for cycle in range(len(flits))}
     assert run(flits, watch, down) == [(0,) * 8, (1, *[0] * 7), *[(0,) * 8] * 5]
-    fields = [f"hello.payload.{name}" for name in HELLO]
-    assert run(flits, fields)[1] == tuple(HELLO.values())
+    fields = [f"handshake.payload.{name}" for name in HANDSHAKE]
+    assert run(flits, fields)[1] == tuple(HANDSHAKE.values())
 
 
-def test_a_link_that_goes_down_ends_the_packet_and_starts_tickets_at_0() -> None:
+def test_a_link_that_goes_down_ends_the_packet_and_starts_link_sequences_at_0() -> None:
     old, new = packet(SIZE, PP, 0), packet(1, PP, 0)
     watch = [*INCOMING, *VALID, "credit.here.limit[1]"]
     seen = run([*old[:2], *[None] * 3, *new, *[None] * 3], watch, {2: {"down": 1}, 3: {"down": 1}})

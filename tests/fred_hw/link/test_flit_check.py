@@ -7,7 +7,7 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
-GOOD = [CODEC.pack(k + 5, index=k, last=3, ticket=k) for k in range(3)]
+GOOD = [CODEC.pack(k + 5, index=k, last=3, link_sequence=k) for k in range(3)]
 
 
 def test_latency_is_a_cycle_and_throughput_a_flit_per_cycle() -> None:

@@ -9,11 +9,11 @@ from fred_hw.link.framer import Framer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import CODEC, FRAMED, HELLO, LINK, STOMP, framed_flit
+from tests.fred_hw.specs import CODEC, FRAMED, HANDSHAKE, LINK, STOMP, framed_flit
 
 MP, PP, DP = range(3)
 MOST, TIMEOUT = LINK.protocol.buffer_flits, LINK.protocol.timeout_cycles
-FIELDS = {"circuit": PP, "phase": 3, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
+FIELDS = {"circuit": PP, "phase": 3, "sequence": 7, "index": 1, "last": 2, "link_sequence": 4}
 FIELDS |= {"generation": 6}
 LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
 
@@ -21,7 +21,7 @@ LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
 def offered(data: int, **fields: int) -> dict[str, int]:
     """Return a data flit as inputs, with the CRC of a header of zeros and its data."""
     given = FIELDS | fields
-    frame = {name: given[name] for name in ("circuit", "index", "ticket")}
+    frame = {name: given[name] for name in ("circuit", "index", "link_sequence")}
     frame |= {"last": given["index"] == given["last"], "bad": fields.get("bad", 0)}
     known = {name: given[name] for name in ("phase", "sequence", "generation")}
     known |= {"length": given["last"]}
@@ -134,9 +134,9 @@ def test_a_limit_that_is_asked_for_is_told_though_it_has_not_changed() -> None:
 
 
 def test_credits_that_stay_away_are_asked_for_after_a_timeout() -> None:
-    lacking = {"lacks": 1 << DP, "ticket[2]": 5}
+    lacking = {"lacks": 1 << DP, "link_sequence[2]": 5}
     _, flits = run([lacking] * (2 * TIMEOUT + 3))
-    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, ticket=5)
+    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, link_sequence=5)
     assert [cycle for cycle, flit in enumerate(flits) if flit] == [TIMEOUT, 2 * TIMEOUT + 1]
     assert {flit for flit in flits if flit} == {sync}
 
@@ -160,31 +160,34 @@ def test_reset_forgets_what_was_told() -> None:
     assert [flit is not None for flit in flits] == [False, True, False, False, False, True, False]
 
 
-SAYS = {"hello.valid": 1, **{f"hello.payload.{name}": value for name, value in HELLO.items()}}
+SAYS = {
+    "handshake.valid": 1,
+    **{f"handshake.payload.{name}": value for name, value in HANDSHAKE.items()},
+}
 
 
 @pytest.mark.parametrize("down", [0, 1])
-def test_a_hello_goes_before_all_others_and_takes_no_limit_along(down: int) -> None:
+def test_a_handshake_goes_before_all_others_and_takes_no_limit_along(down: int) -> None:
     changed = {"here.limit[1]": 5}
     rest = offered(9) | message(Kind.ACK, 1) | changed
     _, flits = run([changed | {"down": down, "o.ready": 0}, SAYS | rest | {"down": down}, rest])
-    assert flits[1] == CODEC.hello(**HELLO)
+    assert flits[1] == CODEC.handshake(**HANDSHAKE)
     told = CODEC.unpack(flits[2] or flits[1])
     assert (told["credit_circuit"], told["credit_limit"]) == (PP, 5)
 
 
-def test_while_a_link_is_down_all_but_hellos_is_lost_at_once() -> None:
+def test_while_a_link_is_down_all_but_handshakes_is_lost_at_once() -> None:
     inputs = [offered(9) | message(Kind.ACK, 1), offered(9), {"here.limit[1]": 5, "lacks": 1}]
     readies, flits = run([one | {"down": 1, "o.ready": 0} for one in inputs])
     assert readies == [(0, 1), (1, 0), (0, 0)]
     assert flits == [None] * 3
 
 
-def test_while_a_link_is_down_all_is_lost_behind_a_hello_that_nobody_takes() -> None:
+def test_while_a_link_is_down_all_is_lost_behind_a_handshake_that_nobody_takes() -> None:
     inputs = [SAYS, SAYS | offered(9) | message(Kind.ACK, 1), SAYS | offered(9)]
     readies, flits = run([one | {"down": 1, "o.ready": 0} for one in inputs])
     assert readies == [(1, 1)] * 3
-    assert flits == [CODEC.hello(**HELLO)] * 3
+    assert flits == [CODEC.handshake(**HANDSHAKE)] * 3
 
 
 def test_what_was_offered_before_a_link_went_down_stays_until_it_is_taken() -> None:
@@ -203,20 +206,22 @@ def test_a_link_that_begins_tells_all_limits() -> None:
 
 
 def test_credits_are_not_asked_for_before_a_link_has_been_up_for_a_timeout() -> None:
-    lacking = {"lacks": 1, "ticket[0]": 5}
-    inputs = [lacking | {"down": 1}] * (TIMEOUT + 3) + [lacking | {"ticket[0]": 0}] * (TIMEOUT + 1)
+    lacking = {"lacks": 1, "link_sequence[0]": 5}
+    inputs = [lacking | {"down": 1}] * (TIMEOUT + 3) + [lacking | {"link_sequence[0]": 0}] * (
+        TIMEOUT + 1
+    )
     _, flits = run(inputs)
     assert [cycle for cycle, flit in enumerate(flits) if flit] == [2 * TIMEOUT + 3]
-    assert flits[-1] == CODEC.pack(kind=Kind.SYNC, circuit=MP, ticket=0)
+    assert flits[-1] == CODEC.pack(kind=Kind.SYNC, circuit=MP, link_sequence=0)
 
 
 @pytest.mark.parametrize(
-    "kept", [SAYS, offered(9), message(Kind.ACK, 1)], ids=["hello", "data", "message"]
+    "kept", [SAYS, offered(9), message(Kind.ACK, 1)], ids=["handshake", "data", "message"]
 )
-def test_what_is_not_taken_for_long_keeps_no_ticket_of_the_time_before(
+def test_what_is_not_taken_for_long_keeps_no_link_sequence_of_the_time_before(
     kept: dict[str, int],
 ) -> None:
-    held = {"lacks": 1, "ticket[0]": 5, "o.ready": 0} | kept
+    held = {"lacks": 1, "link_sequence[0]": 5, "o.ready": 0} | kept
     _, flits = run(
         [
             *[held, *[held | {"down": 1}] * (TIMEOUT + 3)],
@@ -229,8 +234,8 @@ def test_what_is_not_taken_for_long_keeps_no_ticket_of_the_time_before(
 
 
 def test_a_question_that_is_offered_stays_when_the_link_goes_down() -> None:
-    lacking = {"lacks": 1, "ticket[0]": 5}
-    gone = {"ticket[0]": 0, "lacks": 2, "down": 1}
+    lacking = {"lacks": 1, "link_sequence[0]": 5}
+    gone = {"link_sequence[0]": 0, "lacks": 2, "down": 1}
     inputs = [lacking] * TIMEOUT + [lacking | {"o.ready": 0}, *[gone | {"o.ready": 0}] * 3, gone]
     _, flits = run([*inputs, *[{"lacks": 1}] * TIMEOUT])
-    assert flits[TIMEOUT:] == [CODEC.pack(kind=Kind.SYNC, ticket=5)] * 5 + [None] * TIMEOUT
+    assert flits[TIMEOUT:] == [CODEC.pack(kind=Kind.SYNC, link_sequence=5)] * 5 + [None] * TIMEOUT

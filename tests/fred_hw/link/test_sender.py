@@ -46,11 +46,11 @@ def link(inputs: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
 
 
 def test_latency_is_two_cycles_and_throughput_a_flit_per_cycle_with_a_right_crc() -> None:
-    packet = [flit(k + 5, k, 3, circuit=PP, ticket=1) for k in range(4)]
+    packet = [flit(k + 5, k, 3, circuit=PP, link_sequence=1) for k in range(4)]
     sent = link([start(PP) | packet[0], *packet[1:], start(PP) | packet[0], *packet[1:], *[{}] * 3])
     assert [word["cycle"] for word in sent] == list(range(2, 10))
     assert [word["data"] for word in sent] == [5, 6, 7, 8] * 2
-    assert {(word["kind"], word["circuit"], word["ticket"]) for word in sent} == {(0, PP, 1)}
+    assert {(word["kind"], word["circuit"], word["link_sequence"]) for word in sent} == {(0, PP, 1)}
 
 
 def test_gone_is_high_in_the_cycle_before_a_flit_is_offered() -> None:
@@ -60,7 +60,7 @@ def test_gone_is_high_in_the_cycle_before_a_flit_is_offered() -> None:
 
 @pytest.mark.parametrize("held", range(1, 7))
 def test_flits_that_wait_for_the_link_stay_in_order_and_whole(held: int) -> None:
-    packet = [flit(k + 5, k, 3, circuit=PP, ticket=1) for k in range(4)]
+    packet = [flit(k + 5, k, 3, circuit=PP, link_sequence=1) for k in range(4)]
     stalled = [one | {"o.ready": 0} for one in [*packet, {}, {}][:held]]
     rest = [*packet, {}, {}][held:]
     sent = link([*stalled, *rest, *[{}] * 4])
@@ -76,15 +76,15 @@ def test_a_message_leaves_in_the_next_cycle_and_takes_the_place_of_a_flit() -> N
     assert seen == [(0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 1), (1, 0, 0)]
 
 
-def test_the_ticket_of_a_packet_is_there_from_the_cycle_behind_its_start_on() -> None:
+def test_the_link_sequence_of_a_packet_is_there_from_the_cycle_behind_its_start_on() -> None:
     inputs = [start(MP, 3), start(PP), {}, start(MP, 2), start(DP), start(MP), {}, {}]
-    assert run(inputs, ["ticket"]) == [0, 0, 0, 0, 3, 0, 5, 5]
+    assert run(inputs, ["link_sequence"]) == [0, 0, 0, 0, 3, 0, 5, 5]
 
 
-def test_there_is_room_for_as_many_packets_as_granted() -> None:
+def test_there_is_space_for_as_many_packets_as_granted() -> None:
     used = [start(PP, SIZE)] * PACKETS
     inputs = [*used, {}, grant(PP, MOST + SIZE), {}, grant(DP, MOST), {}]
-    seen = run(inputs, ["room"])
+    seen = run(inputs, ["space"])
     # A cycle after a start, two after a grant.
     assert seen == [*[7] * PACKETS, *[7 & ~(1 << PP)] * 3, 7, 7]
 
@@ -104,11 +104,13 @@ def test_a_packet_that_is_about_to_start_takes_the_question_back_in_its_cycle() 
     assert run([*quiet, {"wanted": 1}, {}, {}], ["o.valid"])[-3:] == [0, 0, 0]
 
 
-def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:
-    packets = [start(MP, SIZE) | flit(1, ticket=SIZE * k) for k in range(PACKETS)]
+def test_a_packet_that_waits_without_space_has_its_credits_asked_for() -> None:
+    packets = [start(MP, SIZE) | flit(1, link_sequence=SIZE * k) for k in range(PACKETS)]
     sent = link([*packets, *[{"wanted": 1}] * (TIMEOUT + 4)])
     syncs = [word for word in sent if word["kind"] == Kind.SYNC]
-    assert [(word["cycle"], word["ticket"]) for word in syncs] == [(PACKETS + 2 + TIMEOUT, MOST)]
+    assert [(word["cycle"], word["link_sequence"]) for word in syncs] == [
+        (PACKETS + 2 + TIMEOUT, MOST)
+    ]
 
 
 def test_limits_of_this_end_are_told() -> None:
@@ -121,9 +123,9 @@ def test_a_bad_flit_is_sent_with_its_crc_inverted() -> None:
     assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
 
 
-def test_reset_forgets_flits_tickets_and_limits() -> None:
+def test_reset_forgets_flits_link_sequences_and_limits() -> None:
     used = [start(MP, SIZE) | flit(k) for k in range(PACKETS)]
-    seen = run([*used, {"rst": 1, "o.ready": 0}, *[{}] * 3], ["o.valid", "room", "ticket"])
+    seen = run([*used, {"rst": 1, "o.ready": 0}, *[{}] * 3], ["o.valid", "space", "link_sequence"])
     assert seen[PACKETS + 1 :] == [(0, 7, 0)] * 3
 
 
@@ -131,7 +133,7 @@ def test_reset_forgets_flits_tickets_and_limits() -> None:
 def test_while_a_link_is_down_packets_start_to_be_lost_until_it_closes(swallows: int) -> None:
     rest = {"down": 1, "swallows": swallows}
     used = [start(PP, SIZE)] * PACKETS
-    seen = run([*used, {}, rest, rest | {"closing": 1}, {"closing": 1}, {}], ["room"])
+    seen = run([*used, {}, rest, rest | {"closing": 1}, {"closing": 1}, {}], ["space"])
     # A cycle later.
     assert seen[PACKETS:] == [5, 5, 7 if swallows else 5, 0, 0]
 
@@ -141,5 +143,8 @@ def test_empty_is_low_while_a_packet_has_started_that_has_not_left() -> None:
     packet = [rest | start(PP, 2) | flit(1, 0, 1, circuit=PP), rest | flit(2, 1, 1, circuit=PP)]
     seen = run([rest, *packet, *[rest] * 4], ["empty", "o.valid"])
     assert seen == [(1, 0), (1, 0), (0, 0), (0, 0), (1, 0), (1, 0), (1, 0)]
-    # Where it begins anew tickets start at 0.
-    assert run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP), {}], ["ticket"])[-1] == 0
+    # Where it begins anew link sequence numbers start at 0.
+    assert (
+        run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP), {}], ["link_sequence"])[-1]
+        == 0
+    )

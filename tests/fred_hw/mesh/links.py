@@ -14,10 +14,15 @@ CODEC = FlitCodec(MESH.link)
 
 
 def packet(
-    length: int, destination: int, source: int = 0, ticket: int = 0, **fields: int
+    length: int, destination: int, source: int = 0, link_sequence: int = 0, **fields: int
 ) -> list[Flit]:
     """Return the flits of a unicast, whose data are 1 and so on."""
-    about = {"unicast": 1, "destination": destination, "source": source, "ticket": ticket}
+    about = {
+        "unicast": 1,
+        "destination": destination,
+        "source": source,
+        "link_sequence": link_sequence,
+    }
     return [
         CODEC.pack(k + 1, index=k, last=length - 1, kind=Kind.DATA, **{**about, **fields})
         for k in range(length)
@@ -36,12 +41,12 @@ def on_axis(number: int, flits: Sequence[Flit | None]) -> list[dict[str, int]]:
 
 
 def greeting(numbers: Sequence[int], mesh: MeshSpec = MESH) -> list[dict[str, int]]:
-    """Return how neighbours greet, and tell of their room."""
-    room = mesh.protocol.buffer_flits
-    about = {"circuit": CONTROL, "incarnation": 9, "knows": 1, "up": 1, "digest": mesh.link.digest}
-    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": room}
+    """Return how neighbours greet, and tell of their space."""
+    space = mesh.protocol.buffer_flits
+    about = {"circuit": CONTROL, "session_id": 9, "knows": 1, "up": 1, "digest": mesh.link.digest}
+    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
     limits = [CODEC.pack(**told, credit_circuit=k) for k in range(CONTROL)]
-    said = [CODEC.pack(kind=Kind.HELLO, **about), *[None] * 9, *limits, *[None] * 8]
+    said = [CODEC.pack(kind=Kind.HANDSHAKE, **about), *[None] * 9, *limits, *[None] * 8]
     every = [on_axis(number, said) for number in numbers]
     return [{k: v for one in cycle for k, v in one.items()} for cycle in zip(*every, strict=True)]
 

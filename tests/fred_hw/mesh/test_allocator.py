@@ -11,12 +11,12 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.switch.test_online_router import DP, MP, comes
 
 PORTS = 5
-ROOM = {f"room[{j}]": 7 for j in range(PORTS)}
+SPACE = {f"space[{j}]": 7 for j in range(PORTS)}
 PATHS = [f"destination_of[{k}]" for k in range(PORTS)]
 
 
 def seen(cycles: Sequence[dict[str, int]], unit: Any = None) -> list[Any]:
-    return trace(unit or Allocator(ports=PORTS), [ROOM | one for one in cycles], PATHS)
+    return trace(unit or Allocator(ports=PORTS), [SPACE | one for one in cycles], PATHS)
 
 
 def test_latency_is_a_cycle_and_throughput_all_paths_in_one() -> None:
@@ -43,7 +43,7 @@ def test_it_does_what_the_switch_does_with_unicasts() -> None:
         comes(0, 3) | {"starts": 4},
         {},
     ]
-    assert seen(cycles) == seen(cycles, OnlineRouter(ports=PORTS, middle=3))
+    assert seen(cycles) == seen(cycles, OnlineRouter(ports=PORTS, middle_switches=3))
 
 
 def test_reset_ends_all_paths() -> None:

@@ -215,7 +215,7 @@ def test_messages_share_out_a_block_over_state_machines() -> None:
 
     assert messages(20) == {1}
     assert messages(160) == {2}
-    assert messages(1600) == {2}  # of which a slot has room for twenty
+    assert messages(1600) == {2}  # of which a slot has space for twenty
 
 
 def test_program_says_what_to_write_and_to_read() -> None:

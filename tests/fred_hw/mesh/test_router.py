@@ -32,7 +32,7 @@ def seen(cycles: Sequence[dict[str, int]], watch: Sequence[str]) -> list[Any]:
 
 @pytest.mark.slow
 def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
-    four = [*packet(4, 2), *packet(4, 2, ticket=4, sequence=1)]
+    four = [*packet(4, 2), *packet(4, 2, link_sequence=4, sequence=1)]
     found = shown_data(seen(on_axis(WEST, four), out(EAST)))
     want = [(HOP_CYCLES + k, k % 4 + 1) for k in range(8)]
     assert HOP_CYCLES == 8
@@ -104,13 +104,13 @@ ADAPTIVE = MESH.with_changes(routing="odd_even_adaptive")
 
 @pytest.mark.slow
 def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
-    """Let two packets wait for the east without room, then one go west, of which a credit tells."""
+    """Let two packets wait for the east without space, then one go west, as a credit reports."""
     codec = FlitCodec(ADAPTIVE.link)
     none = codec.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=0, credit_limit=0)
 
-    def unicast(destination: int, ticket: int, circuit: int = 0) -> Flit:
-        about = {"unicast": 1, "destination": destination, "ticket": ticket}
-        return codec.pack(circuit=circuit, sequence=ticket, **about)
+    def unicast(destination: int, link_sequence: int, circuit: int = 0) -> Flit:
+        about = {"unicast": 1, "destination": destination, "link_sequence": link_sequence}
+        return codec.pack(circuit=circuit, sequence=link_sequence, **about)
 
     sent = [
         on_axis(EAST, [none, *[None] * 12]),
@@ -128,6 +128,6 @@ def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
     ]
     told = [one for one in flits if one["kind"] in (Kind.ACK, Kind.NACK, Kind.CREDIT)]
     assert told
-    # Two wait in different queues; that they have no room is above their number.
+    # Two wait in different queues; that they have no space is above their number.
     assert told[-1]["last"] == 8 + 2
-    assert told[-1]["index"] == told[-1]["ticket"] == 0
+    assert told[-1]["index"] == told[-1]["link_sequence"] == 0

@@ -70,18 +70,18 @@ def test_messages_go_by_the_way_of_their_destination() -> None:
 )
 def test_what_has_no_way_is_dropped_and_told(flits: list[Flit]) -> None:
     watch = ["route", "dropped", "message.valid", "head.here", "credit.here.limit[0]"]
-    found = seen([*flits, *packet(1, 1, ticket=1), *[None] * 5], watch, {})
+    found = seen([*flits, *packet(1, 1, link_sequence=1), *[None] * 5], watch, {})
     assert [one[:3] for one in found[:3]] == [(0, 0, 0), (1, 1, 0), (0, 0, 0)]
-    # What comes behind it is not concerned, and its room is free.
+    # What comes behind it is not concerned, and its space is free.
     assert found[-1][3] == 1
     assert found[-1][4] == MESH.protocol.buffer_flits + 1
 
 
 def test_the_rest_of_a_packet_that_breaks_off_is_told() -> None:
-    patience = MESH.protocol.patience_cycles
+    timeout = MESH.protocol.packet_timeout_cycles
     first = packet(3, 1)[:1]
-    found = seen([*first, *[None] * (patience + 6)], HEAD, {3: START})
-    assert [one[3] for one in found].index(1) == patience + 3
+    found = seen([*first, *[None] * (timeout + 6)], HEAD, {3: START})
+    assert [one[3] for one in found].index(1) == timeout + 3
 
 
 def test_what_waits_for_two_ticks_is_thrown_away() -> None:

@@ -76,10 +76,10 @@ def test_an_ask_is_answered_and_goes_to_outputs_that_lack_acks() -> None:
     ]
 
 
-@pytest.mark.parametrize(("patience", "cycles"), [(12, [6]), (10, [6, 12])])
-def test_a_nack_sends_all_inputs_back_but_not_again_soon(patience: int, cycles: list[int]) -> None:
+@pytest.mark.parametrize(("timeout", "cycles"), [(12, [6]), (10, [6, 12])])
+def test_a_nack_sends_all_inputs_back_but_not_again_soon(timeout: int, cycles: list[int]) -> None:
     both = message(1, Kind.NACK, 2) | message(2, Kind.NACK, 2)
-    protocol = LINK.protocol.model_dump() | {"patience_cycles": patience}
+    protocol = LINK.protocol.model_dump() | {"packet_timeout_cycles": timeout}
     watch = ["retransmit", *WRITES, *ORDER]
     found = run([both, *IDLE, *IDLE], watch, LINK.with_changes(protocol=protocol))
     assert [(cycle, word[0]) for cycle, word in enumerate(found) if word[0]] == [

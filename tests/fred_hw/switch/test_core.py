@@ -26,7 +26,7 @@ FLITS = 4
 ADDED = 10
 _PROTOCOL = LINK.protocol.model_dump() | {"buffer_packets": 12, "window_packets": 16}
 CROWD = LINK.with_changes(ports=3, protocol=_PROTOCOL)
-"""A switch with room for many packets of one flit."""
+"""A switch with space for many packets of one flit."""
 
 
 def ends_of(source: int, destination: int) -> dict[str, int]:
@@ -41,7 +41,7 @@ ROUTES_OF_PAIR = {name: port for name, port in ROUTES.items() if port <= PAIR.po
 def entry(circuit: int = 0) -> int:
     """Return an entry: from port 0 to port 1."""
     flows = (Flow([0], [1]),)
-    configuration = route(flows, PAIR.ports, PAIR.middle).configuration
+    configuration = route(flows, PAIR.ports, PAIR.middle_switches).configuration
     assert configuration is not None
     return entry_word(PAIR, configuration, flows, circuit)
 
@@ -49,7 +49,12 @@ def entry(circuit: int = 0) -> int:
 def flits(number: int, **fields: int) -> list[Flit]:
     """Return a largest packet of phase 1."""
     codec, last = FlitCodec(PAIR), FLITS - 1
-    fields = {"phase": 1, "sequence": number, "ticket": number * FLITS, "last": last} | fields
+    fields = {
+        "phase": 1,
+        "sequence": number,
+        "link_sequence": number * FLITS,
+        "last": last,
+    } | fields
     return [codec.pack(k + 1, index=k, kind=Kind.DATA, **fields) for k in range(FLITS)]
 
 
@@ -75,7 +80,7 @@ def words(count: int, source: int, destination: int) -> list[Flit]:
     """Return packets of one flit of the default index of ``CROWD``."""
     codec = FlitCodec(CROWD)
     fields = {"kind": Kind.DATA, "unicast": 1, **ends_of(source, destination)}
-    return [codec.pack(k, sequence=k, ticket=k, **fields) for k in range(count)]
+    return [codec.pack(k, sequence=k, link_sequence=k, **fields) for k in range(count)]
 
 
 def arrivals(cycles: Sequence[dict[str, int]]) -> list[tuple[int, int, int]]:

@@ -23,7 +23,7 @@ SERVED = {
     "heads[0].of_phase": 1 << PP,
     f"heads[0].descriptor[{PP}].sequence": 9,
     "heads[0].valid": 7,
-    "injections[3].room": 7,
+    "injections[3].space": 7,
 }
 FLIT = ["heads[0].start", "heads[0].take", "injections[3].start", "injections[3].fire", "moving"]
 
@@ -42,10 +42,10 @@ def waiting(k: int) -> dict[str, int]:
     }
 
 
-def test_latency_is_none_for_flits_and_for_room() -> None:
-    room, none = {}, {"injections[3].room": 0}
+def test_latency_is_none_for_flits_and_for_space() -> None:
+    space, none = {}, {"injections[3].space": 0}
     missing = {"heads[0].valid": 0}
-    found = seen([LOAD | none, none, room, missing, none], FLIT)
+    found = seen([LOAD | none, none, space, missing, none], FLIT)
     assert found == [(0,) * 5] * 2 + [(1,) * 5, (0,) * 5, (0, 1, 0, 1, 1)]
     watch = ["injections[3].descriptor.sequence", "injections[3].circuit", "heads[0].circuit"]
     assert seen([LOAD, {}], watch)[1] == (9, PP, PP)
@@ -69,7 +69,7 @@ def test_throughput_is_a_flit_per_cycle_and_packets_without_a_gap() -> None:
         ("service.active", 0),
         ("heads[0].waiting", 0b101),
         ("heads[0].of_phase", 0b101),
-        ("injections[3].room", 0b101),
+        ("injections[3].space", 0b101),
     ],
 )
 def test_nothing_starts_while_it_may_not(name: str, value: int) -> None:
@@ -82,7 +82,7 @@ def test_nothing_starts_while_it_may_not(name: str, value: int) -> None:
 def test_the_entry_with_load_is_served_from_the_next_cycle_on() -> None:
     other = {"entry.inputs[1]": 1, "entry.outputs[2]": 1, "entry.configuration": 99}
     third = {"entry.inputs[2]": 1, "entry.outputs[1]": 1, "entry.configuration": 11}
-    rest = waiting(1) | waiting(2) | {f"injections[{k}].room": 7 for k in range(4)}
+    rest = waiting(1) | waiting(2) | {f"injections[{k}].space": 7 for k in range(4)}
     last = {"heads[0].last": 7}
     cycles = [LOAD, third, other | last, other | last | {"service.load": 1}, third, third, {}]
     found = seen(
@@ -102,7 +102,7 @@ def test_the_entry_with_load_is_served_from_the_next_cycle_on() -> None:
 def test_flows_of_an_entry_go_each_for_itself() -> None:
     entry = LOAD | {"entry.inputs[1]": 2, "entry.inputs[2]": 2}
     entry |= {"entry.outputs[0]": 2, "entry.outputs[1]": 2}
-    rest = {f"injections[{k}].room": 7 for k in range(4)} | waiting(1)
+    rest = {f"injections[{k}].space": 7 for k in range(4)} | waiting(1)
     both = rest | waiting(2)
     found = seen(
         [entry | both, rest, both, both | {"heads[1].last": 7, "heads[2].last": 7}, rest],
@@ -161,7 +161,7 @@ def unicast(k: int, destination: int, circuit: int = PP) -> dict[str, int]:
 
 
 UNICASTS = {"service.active": 1, "service.online": 1, "service.phase": ONLINE}
-UNICASTS |= {"service.circuit": 1 << PP} | {f"injections[{k}].room": 7 for k in range(4)}
+UNICASTS |= {"service.circuit": 1 << PP} | {f"injections[{k}].space": 7 for k in range(4)}
 
 
 def test_a_unicast_goes_to_its_exit_with_the_addresses_that_it_has() -> None:
@@ -173,7 +173,7 @@ def test_a_unicast_goes_to_its_exit_with_the_addresses_that_it_has() -> None:
     found = trace(Dispatcher(spec=LINK), cycles, [*watch, "configuration"])
     assert [cycle[0] for cycle in found] == [0, 1, 1, 1, 1]
     assert found[1][:4] == (1, 1, 127, 96)
-    assert heard(found[2][4], 4, LINK.middle) == [None, None, None, 2]
+    assert heard(found[2][4], 4, LINK.middle_switches) == [None, None, None, 2]
 
 
 def test_unicasts_of_all_circuits_go_together() -> None:
@@ -247,12 +247,12 @@ class Unicasts:
     async def cycle(self, ctx: Any) -> None:
         """Offer what there is, and check what is taken of it and where it goes."""
         dut, rng = self.dut, self.rng
-        sources = heard(ctx.get(dut.configuration), LINK.ports, LINK.middle)
+        sources = heard(ctx.get(dut.configuration), LINK.ports, LINK.middle_switches)
         # A flit finds its way under the word of the cycle behind the one that it is taken in.
         assert all(sources[end] == source for end, source in self.before.items())
         for k, queues in enumerate(self.queues):
             inside = self.under_way.get(k)
-            now = {f"injections[{k}].room": rng.getrandbits(3) | rng.getrandbits(3)}
+            now = {f"injections[{k}].space": rng.getrandbits(3) | rng.getrandbits(3)}
             now[f"heads[{k}].waiting"] = sum(
                 (bool(queue) and not (inside and inside[1] == c)) << c
                 for c, queue in enumerate(queues)

@@ -23,7 +23,7 @@ FLOWS = (Flow([0, 1], [2, 3]), Flow([2], [0]))
 
 
 def word(flows: tuple[Flow, ...] = FLOWS, circuit: int = 0) -> int:
-    configuration = route(flows, SPEC.ports, SPEC.middle).configuration
+    configuration = route(flows, SPEC.ports, SPEC.middle_switches).configuration
     assert configuration is not None
     return entry_word(SPEC, configuration, flows, circuit)
 
@@ -69,8 +69,8 @@ def test_an_entry_that_does_not_keep_flows_apart_is_wrong(entry: int) -> None:
 
 def delivers(entry: int, phase: Phase) -> bool:
     """Return whether an entry's configuration still carries the flows of a phase."""
-    packed = entry & ((1 << configuration_width(SPEC.ports, SPEC.middle)) - 1)
-    configuration = Configuration.unpack(packed, SPEC.ports, SPEC.middle)
+    packed = entry & ((1 << configuration_width(SPEC.ports, SPEC.middle_switches)) - 1)
+    configuration = Configuration.unpack(packed, SPEC.ports, SPEC.middle_switches)
     inputs = {port for flow in phase.flows for port in flow.inputs}
     sent = [frozenset({port}) if port in inputs else None for port in range(SPEC.ports)]
     want = {port: frozenset(flow.inputs) for flow in phase.flows for port in flow.outputs}
@@ -82,7 +82,7 @@ def test_a_changed_configuration_is_wrong_where_it_delivers_something_else() -> 
     entries, want = [], []
     for phase in phase_table(random.Random(1), SPEC, 8):
         good = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
-        for place in range(configuration_width(SPEC.ports, SPEC.middle)):
+        for place in range(configuration_width(SPEC.ports, SPEC.middle_switches)):
             entries.append(good ^ 1 << place)
             want.append(int(delivers(entries[-1], phase)))
     assert {*want} == {0, 1}
@@ -99,8 +99,8 @@ def right_of(spec: SwitchSpec, entry: int) -> bool:
         [fields[side] >> width * port & (1 << width) - 1 for port in range(spec.ports)]
         for side in ("inputs", "outputs")
     )
-    packed = entry & (1 << configuration_width(spec.ports, spec.middle)) - 1
-    configuration = Configuration.unpack(packed, spec.ports, spec.middle)
+    packed = entry & (1 << configuration_width(spec.ports, spec.middle_switches)) - 1
+    configuration = Configuration.unpack(packed, spec.ports, spec.middle_switches)
     senders = [port for port, flow in enumerate(inputs) if flow]
     want = [
         frozenset(port for port in senders if inputs[port] == flow) if flow else frozenset()

@@ -11,7 +11,7 @@ SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=2))
 
 # The flow takes from ports 0 and 2 and gives to port 1.
 FLOW = {"members": 0b101, "ends": 0b010}
-READY = {"ports.may": 1, "ports.here": 0b101, "ports.room": 0b010, "ports.valid": 0b101}
+READY = {"ports.may": 1, "ports.here": 0b101, "ports.space": 0b010, "ports.valid": 0b101}
 STATE = ["start", "fire", "ending", "under_way", "stays"]
 
 
@@ -20,7 +20,7 @@ def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ..
 
 
 def test_without_latency_a_packet_starts_when_all_is_there() -> None:
-    lacking = [{**READY, name: 0} for name in ("ports.may", "ports.room")]
+    lacking = [{**READY, name: 0} for name in ("ports.may", "ports.space")]
     lacking += [{**READY, "ports.here": here} for here in (0b001, 0b100, 0b010)]
     lacking += [READY | {"members": 0}]
     seen = states([*lacking, READY, READY], STATE)
@@ -53,7 +53,7 @@ def test_a_missing_flit_stops_all_inputs_but_not_for_ever() -> None:
     ]
 
 
-def test_a_packet_that_has_started_needs_neither_room_nor_leave() -> None:
+def test_a_packet_that_has_started_needs_neither_space_nor_leave() -> None:
     goes_on = {"ports.valid": 0b101}
     seen = states([READY, goes_on, goes_on | {"ports.last": 0b101}], STATE)
     assert seen == [(1, 1, 0, 0, 0), (0, 1, 0, 1, 1), (0, 1, 1, 1, 0)]

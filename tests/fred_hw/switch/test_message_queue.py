@@ -66,7 +66,7 @@ def test_only_a_message_beyond_all_places_is_lost_and_told() -> None:
     seen = run([*map(says, said), {}, {}, {}])
     assert [lost for lost, _ in seen] == [*[0] * (QUEUED + 2), 1, 0]
     assert taken(said) == [*said[:-1], None]
-    # There is room again if one goes in the cycle behind it.
+    # There is space again if one goes in the cycle behind it.
     seen = run([*map(says, said), {"o.ready": 1}, {}, {}])
     assert not any(lost for lost, _ in seen)
 

@@ -15,7 +15,7 @@ from tests.fred_hw.switch.test_unicast_router import heard
 
 PORTS = 4
 MP, PP, DP = range(3)
-ROOM = {f"room[{j}]": 7 for j in range(PORTS)}
+SPACE = {f"space[{j}]": 7 for j in range(PORTS)}
 PATHS = [f"destination_of[{k}]" for k in range(PORTS)]
 
 
@@ -24,7 +24,9 @@ def comes(source: int, destination: int, circuit: int = PP) -> dict[str, int]:
 
 
 def seen(cycles: Sequence[dict[str, int]], watch: Sequence[str] = PATHS) -> list[Any]:
-    return trace(OnlineRouter(ports=PORTS, middle=3), [ROOM | one for one in cycles], watch)
+    return trace(
+        OnlineRouter(ports=PORTS, middle_switches=3), [SPACE | one for one in cycles], watch
+    )
 
 
 def test_latency_is_a_cycle_to_a_path() -> None:
@@ -50,14 +52,14 @@ def test_a_path_stays_until_its_source_or_destination_is_wanted() -> None:
     ]
 
 
-@pytest.mark.parametrize("room", [0b011, 0])
-def test_no_path_without_room(room: int) -> None:
-    assert seen([comes(1, 3, DP) | {"room[3]": room}] * 3) == [(0,) * 4] * 3
+@pytest.mark.parametrize("space", [0b011, 0])
+def test_no_path_without_space(space: int) -> None:
+    assert seen([comes(1, 3, DP) | {"space[3]": space}] * 3) == [(0,) * 4] * 3
 
 
 def test_the_most_urgent_packet_that_may_go_is_the_first_of_a_source() -> None:
     three = comes(0, 1, MP) | comes(0, 2, PP) | comes(0, 3, DP)
-    full = {"room[1]": 6}, {"room[1]": 6, "room[2]": 5}
+    full = {"space[1]": 6}, {"space[1]": 6, "space[2]": 5}
     found = [
         seen([three | one, {}], ["destination_of[0]", "circuit_of[0]"])[1] for one in ({}, *full)
     ]
@@ -107,10 +109,10 @@ class Sources:
     ----------
     queues : sequence of Mapping of Packets
         What each source sends, by circuit.
-    middle : int
+    middle_switches : int
         Middle subswitches.
-    room, online : Callable
-        Destinations that have room in a cycle; whether packets may start.
+    space, online : Callable
+        Destinations that have space in a cycle; whether packets may start.
     stall : float
         Share of the cycles in which a flit is not there.
     """
@@ -119,20 +121,20 @@ class Sources:
         self,
         queues: Sequence[Mapping[int, Packets]],
         *,
-        middle: int = 3,
-        room: Callable[[int], int] = lambda _: -1,
+        middle_switches: int = 3,
+        space: Callable[[int], int] = lambda _: -1,
         online: Callable[[int], bool] = lambda _: True,
         stall: float = 0.0,
     ) -> None:
-        self.ports, self.middle, self.stall = len(queues), middle, stall
+        self.ports, self.middle_switches, self.stall = len(queues), middle_switches, stall
         self.queues = [[list(queue.get(c, ())) for c in range(3)] for queue in queues]
-        self.room, self.online = room, online
+        self.space, self.online = space, online
         self.left, self.rng = [0] * self.ports, random.Random(7)
         self.starts: list[tuple[int, int, int, int]] = []  # cycle, source, destination, circuit
         self.flits = 0
 
     def run(self, cycles: int) -> "Sources":
-        dut = known(OnlineRouter(ports=self.ports, middle=self.middle))
+        dut = known(OnlineRouter(ports=self.ports, middle_switches=self.middle_switches))
 
         async def bench(ctx: Any) -> None:
             before = [0] * self.ports
@@ -151,7 +153,7 @@ class Sources:
         """Play a cycle; return the paths that must still be there behind it."""
         paths = [ctx.get(path) for path in dut.destination_of]
         circuits = [ctx.get(circuit) for circuit in dut.circuit_of]
-        word, room, now = ctx.get(dut.configuration), self.room(number), Counter[str]()
+        word, space, now = ctx.get(dut.configuration), self.space(number), Counter[str]()
         sources: list[int | None] = [None] * self.ports
         for k, path in enumerate(paths):
             assert not before[k] or path == before[k], "a path in use has changed"
@@ -161,17 +163,17 @@ class Sources:
                 assert ctx.get(dut.circuit_to[end]) == circuits[k]
                 sources[end] = k
         # More ports are for the tests of the paths alone, as this takes long.
-        assert self.ports > 5 or heard(word, self.ports, self.middle) == sources
+        assert self.ports > 5 or heard(word, self.ports, self.middle_switches) == sources
         stays = [0] * self.ports
         for k, (queues, path, c) in enumerate(zip(self.queues, paths, circuits, strict=True)):
-            ctx.set(dut.room[k], 7 if room >> k & 1 else 0)
+            ctx.set(dut.space[k], 7 if space >> k & 1 else 0)
             for circuit, queue in enumerate(queues):
                 ctx.set(dut.coming[k][circuit], 1 << queue[0][0] if queue else 0)
             moves = self.rng.random() >= self.stall
             if self.left[k]:
                 self.left[k] -= moves
                 self.flits += moves
-            elif queues[c] and path & room & 1 << queues[c][0][0] and self.online(number):
+            elif queues[c] and path & space & 1 << queues[c][0][0] and self.online(number):
                 destination, flits = queues[c].pop(0)
                 self.starts.append((number, k, destination, c))
                 now["starts"] |= 1 << k
@@ -192,17 +194,19 @@ def turns(source: int, ports: int, flits: int, packets: int = 300) -> Packets:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("flits", "period"), [(1, 2), (2, 2), (3, 3), (8, 8)])
-@pytest.mark.parametrize("middle", [2, 3])
+@pytest.mark.parametrize("middle_switches", [2, 3])
 def test_all_to_all_goes_at_full_rate_but_for_packets_of_one_flit(
-    flits: int, period: int, middle: int
+    flits: int, period: int, middle_switches: int
 ) -> None:
-    found = Sources([{DP: turns(k, 8, flits)} for k in range(8)], middle=middle).run(100)
+    found = Sources(
+        [{DP: turns(k, 8, flits)} for k in range(8)], middle_switches=middle_switches
+    ).run(100)
     for k in range(8):
         cycles = [cycle for cycle, source, *_ in found.starts if source == k]
         assert cycles[0] == 1
-        if middle == 3:
+        if middle_switches == 3:
             assert {later - now for now, later in pairwise(cycles)} == {period}
-    assert middle == 3 or found.rate(100) > 0.5 * flits / period
+    assert middle_switches == 3 or found.rate(100) > 0.5 * flits / period
 
 
 def test_circuits_go_together() -> None:
@@ -211,24 +215,26 @@ def test_circuits_go_together() -> None:
 
 
 @pytest.mark.slow_after_first
-@pytest.mark.parametrize("middle", [2, 3])
+@pytest.mark.parametrize("middle_switches", [2, 3])
 @pytest.mark.parametrize("flits", [1, 2, 3, 8])
 @pytest.mark.parametrize("count", [2, 3, 4])
-def test_sources_take_fair_turns_at_a_destination(count: int, flits: int, middle: int) -> None:
+def test_sources_take_fair_turns_at_a_destination(
+    count: int, flits: int, middle_switches: int
+) -> None:
     queues = [{PP: [(3, flits)] * 40 if k < count else []} for k in range(PORTS)]
     cycles = 30 * max(flits, 2)
-    starts = Sources(queues, middle=middle).run(cycles).starts
+    starts = Sources(queues, middle_switches=middle_switches).run(cycles).starts
     order = [source for _, source, *_ in starts]
     # A source of packets of one flit sends two in a turn.
     turn = count * (2 if flits == 1 else 1)
-    assert len(order) >= cycles // flits * (0.9 if middle == 3 else 0.4)
+    assert len(order) >= cycles // flits * (0.9 if middle_switches == 3 else 0.4)
     for first in range(0, len(order) - turn + 1, turn):
         assert set(order[first : first + turn]) == set(range(count)), order
 
 
-def test_a_destination_without_room_holds_up_nobody_else() -> None:
+def test_a_destination_without_space_holds_up_nobody_else() -> None:
     queues = [{PP: [(2, 3)] * 9}, {PP: [(3, 3)] * 9}, {PP: [(3, 3)] * 9}, {}]
-    found = Sources(queues, room=lambda _: 0b1011).run(60)
+    found = Sources(queues, space=lambda _: 0b1011).run(60)
     assert [source for _, source, *_ in found.starts] == [1, 2] * 9
 
 
@@ -237,9 +243,9 @@ def test_an_urgent_packet_does_not_starve_behind_others_of_its_source(flits: int
     # Packets to 3 start in the middle of those of source 0 to 2, as long as these go on.
     busy: Packets = [(3, flits)] * 100
     queues = [{MP: [(3, 1)], DP: [(2, flits)] * 100}, {MP: busy}, {MP: busy}, {}]
-    starts = Sources(queues, room=lambda n: -1 if n > 1 else 0b0111).run(20 * flits).starts
+    starts = Sources(queues, space=lambda n: -1 if n > 1 else 0b0111).run(20 * flits).starts
     mine = [circuit for _, source, _, circuit in starts if source == 0]
-    # The first starts before there is room for it, and lets nothing pass.
+    # The first starts before there is space for it, and lets nothing pass.
     assert mine.index(MP) == PASSES + 1
 
 
@@ -249,16 +255,18 @@ def test_with_two_subswitches_a_blocked_packet_does_not_starve() -> None:
     queues: list[dict[int, Packets]] = [{} for _ in range(8)]
     queues[0] = queues[4] = {PP: busy}
     queues[6] = {PP: [(2, 4)] * 9}
-    starts = Sources(queues, middle=2, room=lambda n: -1 if n > 4 else ~4).run(100).starts
+    starts = Sources(queues, middle_switches=2, space=lambda n: -1 if n > 4 else ~4).run(100).starts
     mine = [number for number, (_, source, *_) in enumerate(starts) if source == 6]
     assert len(mine) == 9 and all(later - now <= 4 for now, later in pairwise(mine))
 
 
 @pytest.mark.slow_after_first
-@pytest.mark.parametrize("middle", [2, 3])
+@pytest.mark.parametrize("middle_switches", [2, 3])
 @pytest.mark.parametrize("ports", [2, 4, pytest.param(5, marks=pytest.mark.slow)])
-def test_no_end_is_ever_in_two_paths_and_every_packet_goes(ports: int, middle: int) -> None:
-    rng = random.Random(10 * ports + middle)
+def test_no_end_is_ever_in_two_paths_and_every_packet_goes(
+    ports: int, middle_switches: int
+) -> None:
+    rng = random.Random(10 * ports + middle_switches)
     packets, cycles = 12, 300 * ports
     lengths = [1, 1, 2, 3, 6]
     queues = [
@@ -270,10 +278,14 @@ def test_no_end_is_ever_in_two_paths_and_every_packet_goes(ports: int, middle: i
         }
         for _ in range(ports)
     ]
-    rooms = [rng.getrandbits(ports) | rng.getrandbits(ports) for _ in range(cycles)]
+    spaces = [rng.getrandbits(ports) | rng.getrandbits(ports) for _ in range(cycles)]
     online = [rng.random() < 0.95 for _ in range(cycles // 3) for _ in range(4)]
     found = Sources(
-        queues, middle=middle, room=rooms.__getitem__, online=online.__getitem__, stall=0.2
+        queues,
+        middle_switches=middle_switches,
+        space=spaces.__getitem__,
+        online=online.__getitem__,
+        stall=0.2,
     ).run(cycles)
     assert not any(any(queue) for queue in found.queues) and not any(found.left)
     assert len(found.starts) == 3 * ports * packets

@@ -43,7 +43,10 @@ def differences(spec: SwitchSpec) -> str:
     Input k sends 2^k, so a sum tells what it is of. Each input is looked for by a tracer.
     """
     ports, width, emitter = range(spec.ports), spec.data_width, VerilogEmitter()
-    network, tracer = Interconnect(spec=spec), PathTracer(ports=spec.ports, middle=spec.middle)
+    network, tracer = (
+        Interconnect(spec=spec),
+        PathTracer(ports=spec.ports, middle_switches=spec.middle_switches),
+    )
     emitter.add(network)
     emitter.add(tracer)
     ends = [f".i__{k}__valid(s[{k}]), .i__{k}__data({1 << k})" for k in ports]
@@ -73,7 +76,7 @@ def test_throughput_is_a_word_in_every_cycle_without_latency() -> None:
     words, both = [0b0010, 0b1110, 0b1100, 0b0000], {"sends": 0b11, "marks": 0b01}
     cycles = [both | {"configuration": word} for word in words]
     cycles.append(both | {"configuration": 0b1110, "sends": 0b01})
-    found = trace(PathTracer(ports=2, middle=2), cycles, ["gets", "reached"])
+    found = trace(PathTracer(ports=2, middle_switches=2), cycles, ["gets", "reached"])
     assert found[:4] == [(1, 0), (2, 2), (2, 2), (0, 0)]
     assert found[4][0] == 0
 
@@ -81,9 +84,21 @@ def test_throughput_is_a_word_in_every_cycle_without_latency() -> None:
 @pytest.mark.parametrize(
     ("parameters", "kind", "text"),
     [
-        ({"ports": 1, "middle": 2}, ValueError, "PathTracer ports must be 2 or more, not 1"),
-        ({"ports": 4, "middle": 1}, ValueError, "PathTracer middle must be 2 or more, not 1"),
-        ({"ports": 4, "middle": True}, TypeError, "PathTracer middle must be an integer, not True"),
+        (
+            {"ports": 1, "middle_switches": 2},
+            ValueError,
+            "PathTracer ports must be 2 or more, not 1",
+        ),
+        (
+            {"ports": 4, "middle_switches": 1},
+            ValueError,
+            "PathTracer middle_switches must be 2 or more, not 1",
+        ),
+        (
+            {"ports": 4, "middle_switches": True},
+            TypeError,
+            "PathTracer middle_switches must be an integer, not True",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused(
@@ -95,12 +110,19 @@ def test_wrong_parameters_are_refused(
 
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize(
-    ("ports", "middle"),
+    ("ports", "middle_switches"),
     [(2, 3), (3, 2), (4, 2), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.slow)],
 )
-def test_every_word_leads_as_in_the_interconnect(ports: int, middle: int, tmp_path: Path) -> None:
+def test_every_word_leads_as_in_the_interconnect(
+    ports: int, middle_switches: int, tmp_path: Path
+) -> None:
     spec = SwitchSpec(
-        ports=ports, middle=middle, lanes=1, format="int8", overflow="wrap", adder_registers=0
+        ports=ports,
+        middle_switches=middle_switches,
+        lanes=1,
+        format="int8",
+        overflow="wrap",
+        adder_registers=0,
     )
     (tmp_path / "both.v").write_text(differences(spec))
     (tmp_path / "wires.v").write_text(WIRES)

@@ -16,7 +16,7 @@ ENTRY = {
     "update.takes": 0b0101,
     "update.gives": 0b0010,
 }
-WAITS = {f"{name}[{k}]": 1 << PP for name, k in (("waiting", 0), ("waiting", 2), ("room", 1))}
+WAITS = {f"{name}[{k}]": 1 << PP for name, k in (("waiting", 0), ("waiting", 2), ("space", 1))}
 HEADS = {f"heads[{k}][{PP}]": 2 for k in (0, 2)}
 READY = WAITS | HEADS
 
@@ -45,7 +45,7 @@ def test_throughput_is_every_cycle() -> None:
     assert seen(cycles, ["complete"]) == [0, 0, 1, 0, 1, 0, 1]
 
 
-def test_ports_that_have_a_packet_and_room_show_in_the_same_cycle() -> None:
+def test_ports_that_have_a_packet_and_space_show_in_the_same_cycle() -> None:
     assert seen([ENTRY, READY], ["there", "free"])[1] == (0b0101, 0b0010)
 
 
@@ -55,10 +55,10 @@ def test_ports_that_have_a_packet_and_room_show_in_the_same_cycle() -> None:
         ({"waiting[2]": 0}, 1),
         ({"waiting[2]": 0b101}, 1),
         ({f"heads[2][{PP}]": 1}, 1),
-        ({"room[1]": 0b101}, 1),
+        ({"space[1]": 0b101}, 1),
         ({"waiting[0]": 0, "waiting[2]": 0}, 0),
     ],
-    ids=["no packet", "other circuit", "other phase", "no room", "none"],
+    ids=["no packet", "other circuit", "other phase", "no space", "none"],
 )
 def test_one_that_lacks_anything_is_not_complete(change: dict[str, int], some: int) -> None:
     assert seen([ENTRY, READY | change, {}], ["complete", "some"])[2] == (0, some)

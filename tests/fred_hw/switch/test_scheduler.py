@@ -36,7 +36,7 @@ def unicast(circuit: int) -> Cycle:
 
 
 TABLE = [write(0, DP, 1, 2), write(1, MP, 2, 4), write(2, DP, 4, 8), write(3, PP, 0b0011, 0b1100)]
-ROOM = {f"ports[{k}].room": 7 for k in range(4)}
+SPACE = {f"ports[{k}].space": 7 for k in range(4)}
 LOW, HIGH, EQUAL = waits(0, DP, 0), waits(1, MP, 1), waits(2, DP, 2)
 PARTLY = waits(0, PP, 3) | {"probed.inputs[0]": 1, "probed.outputs[2]": 1}
 """Port 1 of phase 3 has no packet, but port 0 is a flow of its own."""
@@ -48,7 +48,7 @@ SERVE = [LOW | STANDS] * 3  # phase 0 is loaded in cycle 2, and served from the 
 
 def seen(cycles: list[Cycle], watch: list[str]) -> list[Any]:
     """Return what shows in cycles behind the writing of the table."""
-    inputs: list[Mapping[str, int]] = [ROOM | cycle for cycle in [*TABLE, *cycles]]
+    inputs: list[Mapping[str, int]] = [SPACE | cycle for cycle in [*TABLE, *cycles]]
     return trace(Scheduler(spec=LINK), inputs, watch)[len(TABLE) :]
 
 
@@ -119,7 +119,7 @@ def test_preempting_is_told_once_when_the_packets_end(under_way: int) -> None:
 
 
 def test_what_a_packet_gives_way_to_is_not_forgotten() -> None:
-    # It is ready for a cycle alone: what is served takes the room that it waits for.
+    # It is ready for a cycle alone: what is served takes the space that it waits for.
     cycles = [*SERVE, LOW | RUNS, LOW | HIGH | RUNS, *[LOW | RUNS] * 4, LOW, LOW]
     found = seen(cycles, ["service.leaving", LOAD, "service.phase"])
     assert found[len(SERVE) :] == [
@@ -267,8 +267,8 @@ def test_phases_are_looked_at_one_after_the_other_but_for_those_that_stand_still
 
 
 @pytest.mark.parametrize("later", range(2, 5))
-def test_a_flow_that_has_no_room_any_more_is_not_loaded(later: int) -> None:
-    full = PARTLY | {"ports[2].room": 0}
+def test_a_flow_that_has_no_space_any_more_is_not_loaded(later: int) -> None:
+    full = PARTLY | {"ports[2].space": 0}
     cycles = [HIGH | STANDS] * 3 + [PARTLY | RUNS] * 5 + [full | RUNS] * later
     assert loads([*cycles, full | STANDS, full | STANDS]) == [(2, 1)]
 
@@ -341,7 +341,7 @@ def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
     signals = ["service.runs", "service.stands", "service.rests", "service.ran", "service.under"]
     signals += ["halt.asked", "halt.number"]
     signals += [f"update.{name}" for name in phase_update_signature(LINK).members]
-    hints = ("waiting", "room", "reaches", "phases")
+    hints = ("waiting", "space", "reaches", "phases")
     signals += ["probed", *(f"ports[{k}].{name}" for k in range(4) for name in hints)]
     outputs = ["halt.stands", "probe", *READ, LOAD, "preempts", "service.leaving", *SERVED]
     outputs += [f"ports[{k}].serves" for k in range(4)]
@@ -351,7 +351,7 @@ def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
 
     async def bench(ctx: Any) -> None:
         for cycle in cycles:
-            given = dict.fromkeys(signals, 0) | ROOM | cycle
+            given = dict.fromkeys(signals, 0) | SPACE | cycle
             for name, value in given.items():
                 ctx.set(port(unit, name), value)
             before = [ctx.get(port(unit, name)) for name in outputs]
@@ -390,8 +390,8 @@ class Traffic:
     def cycle(self, served: Mapping[str, int]) -> Cycle:
         """Return the inputs of the next cycle, of which registers are known."""
         if self.writes:
-            return ROOM | STANDS | self.writes.pop(0)
-        inputs = ROOM | self._packets(served) | self._halt(served["halt.stands"])
+            return SPACE | STANDS | self.writes.pop(0)
+        inputs = SPACE | self._packets(served) | self._halt(served["halt.stands"])
         if self.probe == 3:
             inputs |= {f"probed.{e}[{k}]": k - 1 for e in ("inputs", "outputs") for k in (2, 3)}
         self.probe = served["probe"]

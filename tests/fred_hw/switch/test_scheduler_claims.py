@@ -21,11 +21,11 @@ from tests.fred_hw.switch.test_scheduler import (
 
 BOTH = waits(0, PP, 3) | waits(1, PP, 3)
 """All of phase 3."""
-FULL = {"ports[3].room": 0}
-"""Phase 2 has no room, as is seen."""
+FULL = {"ports[3].space": 0}
+"""Phase 2 has no space, as is seen."""
 
 
-def test_what_is_claimed_is_ready_whatever_room_is_seen() -> None:
+def test_what_is_claimed_is_ready_whatever_space_is_seen() -> None:
     assert loads([EQUAL | FULL | STANDS] * 6) == []
     assert loads([EQUAL | FULL | STANDS | {"claims": 1 << 2}] * 6) == [(3, 2)]
     # No packet of the default index reaches its output.

@@ -10,15 +10,15 @@ from fred_hw.switch.source_request import SourceRequest
 from tests.fred_hw.simulation import trace
 
 MP, PP, DP = 0b001, 0b010, 0b100
-ROOM = 0b1110
-"""Destination 0 has no room."""
+SPACE = 0b1110
+"""Destination 0 has no space."""
 
 
 def request(mp: int = 0, pp: int = 0, dp: int = 0, **others: int) -> dict[str, int]:
     """Return a cycle with the destination of the next packet of each circuit."""
     coming = {f"coming[{c}]": to for c, to in enumerate((mp, pp, dp))}
-    rooms = {f"{name}[{c}]": ROOM for name in ("rooms", "vacant") for c in range(DATA_COUNT)}
-    return {**coming, **rooms, **others}
+    spaces = {f"{name}[{c}]": SPACE for name in ("spaces", "vacant") for c in range(DATA_COUNT)}
+    return {**coming, **spaces, **others}
 
 
 def traced(cycles: list[dict[str, int]], watch: str = "pick") -> list[int]:
@@ -37,7 +37,7 @@ def test_a_source_whose_path_stays_requests_none() -> None:
 
 
 def test_a_packet_that_was_passed_often_enough_waits_for_its_destination() -> None:
-    """It has room, but another source has the path there."""
+    """It has space, but another source has the path there."""
     taken = {"vacant[0]": 0b1100}
     passing = [request(2, 4, starts=1, circuit_of=1) | taken] * PASSES
     behind = [request(2, 4, circuit_of=1) | taken, request(2, 4), request(2, 4, starts=1)]
@@ -53,9 +53,9 @@ def test_a_packet_that_was_passed_often_enough_waits_for_its_destination() -> No
         request(2, 4, circuit_of=1),
         request(4, 2, starts=1, circuit_of=0),
     ],
-    ids=["without room", "without a packet", "of the same circuit"],
+    ids=["without space", "without a packet", "of the same circuit"],
 )
-def test_only_packets_that_pass_one_with_room_count(passing: dict[str, int]) -> None:
+def test_only_packets_that_pass_one_with_space_count(passing: dict[str, int]) -> None:
     taken = {"vacant[0]": 0}
     last = request(2, 4) | taken
     assert traced([*[passing | taken] * (2 * PASSES), last])[-1] == PP

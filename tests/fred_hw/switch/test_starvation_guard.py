@@ -21,8 +21,8 @@ MP, PP, DP = range(3)
 PHASES, ONLINE = LINK.protocol.phases, LINK.protocol.online
 Cycle = dict[str, int]
 
-ROOM = {f"ports[{k}].{name}": 7 for k in range(LINK.ports) for name in ("vacant", "granted")}
-FULL = ROOM | {"ports[2].vacant": 0}
+SPACE = {f"ports[{k}].{name}": 7 for k in range(LINK.ports) for name in ("vacant", "granted")}
+FULL = SPACE | {"ports[2].vacant": 0}
 PASSED = {"ports[2].starts": 1, "ports[2].circuit": PP}
 """A packet to output 2 starts."""
 UNICAST = {
@@ -42,7 +42,7 @@ NOTHING = (0,) * len(SEEN)
 SEEK = 2 * 3 * LINK.ports
 """Cycles in which each queue has been looked at."""
 SOON = SEEK + WATCH_CYCLES + 8
-"""When room is kept, at the latest."""
+"""When space is kept, at the latest."""
 
 
 def seen(cycles: list[Cycle], waits: Cycle = UNICAST) -> list[Any]:
@@ -66,18 +66,18 @@ def first_kept(found: list[Any]) -> int:
     [(UNICAST, (0, 0, 6, 0), 1 << PHASES + PP), (FLOW, (6, 0, 6, 0), 1 << 3)],
     ids=["unicast", "flow"],
 )
-def test_latency_until_room_is_kept_and_then_claimed(
+def test_latency_until_space_is_kept_and_then_claimed(
     waits: Cycle, keeps: tuple[int, ...], claims: int
 ) -> None:
     phase = waits[f"ports[1].phases[{PP}]"]
     served = {"active": 1, "online": int(phase == ONLINE), "phase": phase}
-    # The room of all outputs is kept for a while first, if only that of the full ones was.
+    # The space of all outputs is kept for a while first, if only that of the full ones was.
     settles = SETTLE_CYCLES if waits is FLOW else 0
-    room = [ROOM] * (settles + 4)
-    found = seen([*PASSING, *room, ROOM | served, ROOM | ANEW, *[ROOM] * 4], waits)
+    space = [SPACE] * (settles + 4)
+    found = seen([*PASSING, *space, SPACE | served, SPACE | ANEW, *[SPACE] * 4], waits)
     assert WATCH_CYCLES < first_kept(found) <= SOON
     assert set(found[first_kept(found) : SOON]) == {(0, 0, 6, 0, 0, 0)}
-    # Room is seen a cycle late, and a cycle later it is claimed.
+    # Space is seen a cycle late, and a cycle later it is claimed.
     claimed = (*keeps, claims, 0b110)
     assert found[SOON:] == [
         *[(0, 0, 6, 0, 0, 0)] * 3,
@@ -101,7 +101,7 @@ def test_latency_until_room_is_kept_and_then_claimed(
     ],
     ids=["nobody", "more urgent", "other output", "other unicasts", "nothing waits"],
 )
-def test_no_room_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle) -> None:
+def test_no_space_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle) -> None:
     assert set(seen([cycle | {"ports[2].starts": 0}, *[cycle] * SOON])) == {NOTHING}
 
 
@@ -116,7 +116,7 @@ def test_no_room_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle)
     ],
     ids=["other input waits", "of no flow", "other output is full", "not looked at", "other phase"],
 )
-def test_no_room_is_kept_for_a_flow_that_waits_for_something_else(cycle: Cycle) -> None:
+def test_no_space_is_kept_for_a_flow_that_waits_for_something_else(cycle: Cycle) -> None:
     assert set(seen([cycle] * (SOON + WATCH_CYCLES), FLOW)) == {NOTHING}
 
 
@@ -148,33 +148,33 @@ def test_soon_is_for_less_urgent_packets_to_all_outputs_that_are_full() -> None:
     ("before", "kept"), [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)]
 )
 def test_a_packet_before_the_watch_counts_for_a_time(before: int, kept: bool) -> None:
-    # As from a receiver that makes room at fixed times, each time while another queue is watched.
+    # As from a receiver that makes space at fixed times, each time while another queue is watched.
     found = seen([PASSED, *[{"ports[1].waiting": 0}] * before, *[{}] * SOON])
     assert found[-1] == (reserved(2) if kept else NOTHING)
 
 
-def test_less_urgent_packets_go_on_where_the_receiver_has_no_room() -> None:
+def test_less_urgent_packets_go_on_where_the_receiver_has_no_space() -> None:
     none = {"ports[2].granted": 7 & ~(1 << PP)}
     less = PASSED | {"ports[2].circuit": DP}
     assert set(seen([less | none] * (SOON + WATCH_CYCLES))) == {NOTHING}
     kept = (0, 0, 1 << PP, 0, 0, 0)
     assert seen([PASSED | none] * SOON)[-1] == kept
-    # It has room, and the queue of the output has none.
+    # It has space, and the queue of the output has none.
     assert seen([*[PASSED | none] * SOON, {}, {}, {}])[-3:] == [kept, kept, reserved(2)]
 
 
-def test_an_output_that_turns_out_to_be_full_has_its_room_kept_too() -> None:
-    full = ROOM | {"ports[0].vacant": 0, "ports[0].starts": 1, "ports[0].circuit": PP}
+def test_an_output_that_turns_out_to_be_full_has_its_space_kept_too() -> None:
+    full = SPACE | {"ports[0].vacant": 0, "ports[0].starts": 1, "ports[0].circuit": PP}
     settling = SETTLE_CYCLES + 4
-    # Output 2 has room and 0 has none; then that has some, while 2 is not full again.
-    found = seen([*PASSING, *[full] * settling, *[full] * 20, *[ROOM] * settling], FLOW)
+    # Output 2 has space and 0 has none; then that has some, while 2 is not full again.
+    found = seen([*PASSING, *[full] * settling, *[full] * 20, *[SPACE] * settling], FLOW)
     assert (0, 0, 6, 0, 0, 0) in found[:SOON]
     assert set(found[SOON + settling :][:20]) == {(6, 0, 6, 0, 0, 0)}
     assert found[-1] == (6, 0, 6, 0, 1 << 3, 0b110)
 
 
 def test_an_output_that_turns_out_to_be_dead_ends_it() -> None:
-    dead = ROOM | {"ports[0].vacant": 0}
+    dead = SPACE | {"ports[0].vacant": 0}
     found = seen([*PASSING, *[dead] * (SETTLE_CYCLES + 6)], FLOW)
     assert found[SOON] == (0, 0, 6, 0, 0, 0)
     assert found[-1] == NOTHING
@@ -185,20 +185,20 @@ def test_a_packet_that_moves_is_watched_anew() -> None:
     assert set(seen(moves)) == {NOTHING}
 
 
-def test_room_that_was_there_before_is_not_claimed_until_nobody_takes_it() -> None:
-    found = seen([PASSED | ROOM] * (SOON + 2 * SETTLE_CYCLES))
+def test_space_that_was_there_before_is_not_claimed_until_nobody_takes_it() -> None:
+    found = seen([PASSED | SPACE] * (SOON + 2 * SETTLE_CYCLES))
     kept = found.index(reserved(2))
     assert [row[-2] != 0 for row in found[kept:]].index(True) == SETTLE_CYCLES
 
 
-def test_room_is_not_kept_for_longer_than_its_time() -> None:
+def test_space_is_not_kept_for_longer_than_its_time() -> None:
     found = seen(PASSING + [{}] * (RESERVE_CYCLES + SEEK))
     assert sum(row != NOTHING for row in found) == RESERVE_CYCLES
     assert found[-1] == NOTHING
 
 
 def test_a_claim_that_is_not_served_ends() -> None:
-    found = seen(PASSING + [ROOM] * (CLAIM_CYCLES + 2 * 3 + SEEK))
+    found = seen(PASSING + [SPACE] * (CLAIM_CYCLES + 2 * 3 + SEEK))
     assert sum(row[-2] != 0 for row in found) == CLAIM_CYCLES
     assert found[-1] == NOTHING
 
@@ -218,7 +218,7 @@ def test_throughput_is_one_packet_at_a_time_queues_in_turns() -> None:
 
 @pytest.mark.slow
 def test_each_queue_has_its_round_however_long_others_take() -> None:
-    """All wait, room never comes, so each reservation lasts as long as one may."""
+    """All wait, space never comes, so each reservation lasts as long as one may."""
     everybody: Cycle = {}
     for k in range(LINK.ports):
         everybody |= {f"ports[{k}].waiting": 7, f"ports[{k}].granted": 7}
@@ -229,7 +229,7 @@ def test_each_queue_has_its_round_however_long_others_take() -> None:
     rounds, longest = 3 * LINK.ports, WATCH_CYCLES + RESERVE_CYCLES + CLAIM_CYCLES
     found = trace(StarvationGuard(spec=LINK), [everybody] * rounds * longest, SEEN)
     kept = [row for row, _ in groupby(found) if row != NOTHING]
-    # Queues are told apart by the output and by the circuits whose room is kept.
+    # Queues are told apart by the output and by the circuits whose space is kept.
     turns = [
         reserved((k + 1) % LINK.ports, circuit) for k in range(LINK.ports) for circuit in range(3)
     ]

@@ -28,11 +28,11 @@ def packet(number: int) -> list[dict[str, int]]:
 
 
 def greeting() -> list[dict[str, int]]:
-    """Return how both neighbours greet the switch, and tell it of their room."""
-    codec, room = FlitCodec(PAIR), PAIR.protocol.buffer_flits
-    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": room}
+    """Return how both neighbours greet the switch, and tell it of their space."""
+    codec, space = FlitCodec(PAIR), PAIR.protocol.buffer_flits
+    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
     limits = [codec.pack(**told, credit_circuit=k) for k in range(CONTROL)]
-    said = [codec.hello(incarnation=9, knows=1, up=1), *[None] * 9, *limits]
+    said = [codec.handshake(session_id=9, knows=1, up=1), *[None] * 9, *limits]
     return [
         {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}
         for shown in (((("valid", 1), ("user", flit.user)) if flit else ()) for flit in said)

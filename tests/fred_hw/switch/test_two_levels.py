@@ -54,7 +54,7 @@ class Fabric:
         """Write the phase into both switches."""
         await ctx.tick().repeat(10)  # entries are erased
         for switch, flows in zip(self.switches, ALL_REDUCE, strict=True):
-            configuration = route(flows, SPEC.ports, SPEC.middle).configuration
+            configuration = route(flows, SPEC.ports, SPEC.middle_switches).configuration
             assert configuration is not None
             ctx.set(switch.table.number, PHASE)
             ctx.set(switch.table.entry, entry_word(SPEC, configuration, flows, CIRCUIT))

@@ -6,7 +6,7 @@ from fred_hw.switch.unicast_sequencer import UnicastSequencer
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
-READY = {"may": 1, "here": 1, "room": 1, "valid": 1}
+READY = {"may": 1, "here": 1, "space": 1, "valid": 1}
 LAST = READY | {"last": 1}
 STATE = ["start", "fire", "ending", "under_way", "stays", "lasts"]
 
@@ -16,7 +16,7 @@ def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ..
 
 
 def test_without_latency_a_packet_starts_when_all_is_there() -> None:
-    lacking = [{**READY, name: 0} for name in ("may", "here", "room")]
+    lacking = [{**READY, name: 0} for name in ("may", "here", "space")]
     seen = states([*lacking, READY, READY], ["able", *STATE])
     assert seen == [
         (1, 0, 0, 0, 0, 0, 0),

@@ -38,7 +38,7 @@ def test_a_ring_goes_from_each_member_to_the_next() -> None:
     assert (part.send.number, part.receive.number) == (12, 4)
     assert part.send.unicast and part.receive.unicast
     assert (part.ring.members, part.ring.rank, part.ring.fsms) == (5, 2, 4)
-    assert part.ring.message_bytes == 128 // 5 * FLIT  # of five, a slot has room
+    assert part.ring.message_bytes == 128 // 5 * FLIT  # of five, a slot has space
     assert (part.source, part.destination) == made.buffers(phase)
     assert phase.rounds == ()
 

@@ -217,7 +217,7 @@ def test_names_tell_wafers_apart_but_not_planes() -> None:
             {},
             {"lanes": 2},
             {"switches.1.npus": [0, 2], "switches.2.npus": [1, 3]},
-            {"switches.0.middle": 2},
+            {"switches.0.middle_switches": 2},
             {"switches.1.uplink_cycles": 2},
             {"switches.1.uplink_cycles": 2, "switches.2.uplink_cycles": 2},
             {"switches.1.spare": 1, "switches.1.ports": 6},

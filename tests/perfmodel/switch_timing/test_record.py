@@ -75,7 +75,7 @@ def test_key_of_a_specification_that_has_its_default_may_be_missing(
 @pytest.mark.parametrize(("name", "ports"), SHIPPED.items())
 def test_shipped_record_describes_its_chiplet(name: str, ports: int) -> None:
     record = load_record(name).record
-    assert (record.spec.ports, record.spec.middle, record.spec.lanes) == (ports, 3, 256)
+    assert (record.spec.ports, record.spec.middle_switches, record.spec.lanes) == (ports, 3, 256)
     assert record.latency_cycles > 0
 
 

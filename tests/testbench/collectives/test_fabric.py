@@ -109,7 +109,7 @@ def ring_sum(buffers: Sequence[Words], size: int) -> Words:
 
 def entry(*flows: Flow, circuit: int, generation: int = 0) -> tuple[int, Callable[..., list]]:
     """Return the entry of a phase, and what comes out of it."""
-    configuration = route(flows, N, SPEC.middle).configuration
+    configuration = route(flows, N, SPEC.middle_switches).configuration
     assert configuration is not None
 
     def out(inputs: Sequence[Words | None]) -> list:

@@ -213,7 +213,7 @@ def test_weights_come_while_npus_compute(tmp_path: Path, monkeypatch: pytest.Mon
         span for one, span in zip(tasks[0], run.times[0], strict=True) if one.cycles == 300
     )
     assert run.times[0][second][1] <= begin <= run.times[0][third][1] <= end + 100
-    # What is sent before an NPU has room takes a timeout more, 1,000 cycles here.
+    # What is sent before an NPU has space takes a timeout more, 1,000 cycles here.
     assert run.times[4][-1][1] == run.cycles < 1_400 and set(run.circuits[4]) == {"dp"}
 
 

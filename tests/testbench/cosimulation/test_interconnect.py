@@ -17,11 +17,11 @@ SPECS: list[dict[str, Any]] = [
     {"ports": 2, "format": "bf16", "lanes": 2},
     {"ports": 3, "format": "fp32", "lanes": 1, "adder_registers": 4},
     {"ports": 4, "format": "int8", "lanes": 3, "adder_registers": 0},
-    {"ports": 5, "middle": 2, "format": "int16", "lanes": 1, "overflow": "wrap"},
-    {"ports": 6, "middle": 4, "format": "fp16", "lanes": 1, "operation": "max"},
-    {"ports": 7, "middle": 3, "format": "int32", "lanes": 1, "stage_registers": 2},
-    {"ports": 9, "middle": 2, "format": "bf16", "lanes": 1, "operation": "min"},
-    {"ports": 4, "middle": 8, "format": "int8", "lanes": 1, "adder_registers": 8},
+    {"ports": 5, "middle_switches": 2, "format": "int16", "lanes": 1, "overflow": "wrap"},
+    {"ports": 6, "middle_switches": 4, "format": "fp16", "lanes": 1, "operation": "max"},
+    {"ports": 7, "middle_switches": 3, "format": "int32", "lanes": 1, "stage_registers": 2},
+    {"ports": 9, "middle_switches": 2, "format": "bf16", "lanes": 1, "operation": "min"},
+    {"ports": 4, "middle_switches": 8, "format": "int8", "lanes": 1, "adder_registers": 8},
 ]
 
 
@@ -36,10 +36,12 @@ def test_regression_passes_in_icarus(fields: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("ports", "middle"), [(16, 3), pytest.param(20, 3, marks=pytest.mark.long), (21, 2)]
+    ("ports", "middle_switches"), [(16, 3), pytest.param(20, 3, marks=pytest.mark.long), (21, 2)]
 )
 def test_larger_switches_pass_in_icarus(ports: int, middle: int, tmp_path: Path) -> None:
-    spec = SwitchSpec(ports=ports, middle=middle, format="int8", lanes=1, adder_registers=1)
+    spec = SwitchSpec(
+        ports=ports, middle_switches=middle, format="int8", lanes=1, adder_registers=1
+    )
     result = cosimulate(spec, tmp_path, flits=4, configurations=6)
     assert [test.name for test in result.failures] == []
 
@@ -63,6 +65,8 @@ AGAIN = {*(fields["ports"] for fields in SPECS), 16}
 )
 def test_every_size_to_16_delivers(ports: int, tmp_path: Path) -> None:
     middle = (3, 2, 4, 3, 8)[ports % 5] if ports < 9 else (3, 2)[ports % 2]
-    spec = SwitchSpec(ports=ports, middle=middle, format="int8", lanes=1, adder_registers=0)
+    spec = SwitchSpec(
+        ports=ports, middle_switches=middle, format="int8", lanes=1, adder_registers=0
+    )
     result = cosimulate(spec, tmp_path, flits=4, configurations=4)
     assert [test.name for test in result.failures] == []

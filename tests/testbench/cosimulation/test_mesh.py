@@ -22,9 +22,9 @@ PROTOCOL = ProtocolSpec(
     ack_interval=2,
     window_packets=16,
     timeout_cycles=300,
-    idle_cycles=40,
-    patience_cycles=20,
-    stuck_cycles=512,
+    nack_timeout_cycles=40,
+    packet_timeout_cycles=20,
+    head_of_line_timeout_cycles=512,
 )
 SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
 OTHERS = [

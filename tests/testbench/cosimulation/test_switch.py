@@ -102,7 +102,7 @@ def test_both_simulators_measure_the_same(spec: SwitchSpec, tmp_path: Path) -> N
         ),
         pytest.param(FIVE, id="five ports", marks=pytest.mark.long),
         # Too little to be measured at full rate.
-        pytest.param(LITTLE, id="little room"),
+        pytest.param(LITTLE, id="little space"),
     ],
 )
 def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:

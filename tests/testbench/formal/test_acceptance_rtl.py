@@ -64,7 +64,7 @@ class Driver:
             steps.append("queue")
         if self.rule() != "drop":
             steps += ["came"] * 6
-        # No more flits are on their way to memory than an intake has room for.
+        # No more flits are on their way to memory than an intake has space for.
         if self.queued and self.taken - self.stored < WRITES and ctx.get(unit.receive.valid):
             steps += ["take"] * 2
         if self.stored < self.taken:

@@ -24,12 +24,12 @@ SPEC = SwitchSpec(
         ack_interval=4,
         window_packets=16,
         timeout_cycles=200,
-        idle_cycles=20,
-        patience_cycles=40,
+        nack_timeout_cycles=20,
+        packet_timeout_cycles=40,
     ),
 )
 CODEC = FlitCodec(SPEC)
-TICKETS = 1 << HEADER_FIELDS["ticket"].bits
+LINK_SEQUENCES = 1 << HEADER_FIELDS["link_sequence"].bits
 NAMES = 100, 7
 """Addresses of two ends."""
 
@@ -168,25 +168,27 @@ def test_next_phase_of_a_circuit_waits_for_acks() -> None:
 
 def test_sender_stops_at_the_limit_and_asks_for_it() -> None:
     rng = random.Random(3)
-    ends = Endpoint(SPEC), Endpoint(SPEC, keeps_room=True)
-    room = SPEC.protocol.buffer_packets
-    ends[0].send(0, 0, [tuple(rng.getrandbits(32) for _ in range(SIZE)) for _ in range(3 * room)])
+    ends = Endpoint(SPEC), Endpoint(SPEC, keeps_space=True)
+    space = SPEC.protocol.buffer_packets
+    ends[0].send(0, 0, [tuple(rng.getrandbits(32) for _ in range(SIZE)) for _ in range(3 * space)])
     run(ends, rng, cycles=600)
-    assert len(ends[1].received[0, 0]) == room
+    assert len(ends[1].received[0, 0]) == space
     assert ends[0].counts["sync"] >= 1
     for _ in range(2):
         ends[1].free()
         run(ends, rng, cycles=100)
     assert ends[0].done
-    assert len(ends[1].received[0, 0]) == 3 * room
+    assert len(ends[1].received[0, 0]) == 3 * space
 
 
 @pytest.mark.parametrize("spare", [-1, 0])
 def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) -> None:
     end = Endpoint(SPEC)
     for number in range(3):
-        end.step(CODEC.pack(7, circuit=1, phase=2, sequence=number, ticket=number), may_send=False)
-    for _ in range(SPEC.protocol.idle_cycles + spare - 1):
+        end.step(
+            CODEC.pack(7, circuit=1, phase=2, sequence=number, link_sequence=number), may_send=False
+        )
+    for _ in range(SPEC.protocol.nack_timeout_cycles + spare - 1):
         end.step(None, may_send=False)
     said = [end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=2)), end.step(None)]
     answers = [CODEC.unpack(flit) for flit in said if flit]
@@ -195,16 +197,16 @@ def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) ->
     assert all((fields["phase"], fields["sequence"]) == (2, 3) for fields in answers)
 
 
-ROOM = SPEC.protocol.buffer_flits
+SPACE = SPEC.protocol.buffer_flits
 
 
 @pytest.mark.parametrize(
-    ("ticket", "taken"), [(0, False), (2, True), (ROOM, True), (1 + ROOM, False)]
+    ("link_sequence", "taken"), [(0, False), (2, True), (SPACE, True), (1 + SPACE, False)]
 )
-def test_first_flit_with_a_ticket_ahead_is_taken(ticket: int, taken: bool) -> None:
+def test_first_flit_with_a_link_sequence_ahead_is_taken(link_sequence: int, taken: bool) -> None:
     end = Endpoint(SPEC)
-    end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0, ticket=0))
-    end.step(CODEC.pack(8, circuit=1, phase=2, sequence=1, ticket=ticket))
+    end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0, link_sequence=0))
+    end.step(CODEC.pack(8, circuit=1, phase=2, sequence=1, link_sequence=link_sequence))
     assert end.received == {(2, 0): [(7,), (8,)] if taken else [(7,)]}
 
 
@@ -219,7 +221,7 @@ def test_packet_with_a_gap_is_refused_and_taken_from_its_start() -> None:
         """Send flits, each of its packet and place as digits."""
         places = [divmod(one, 10) for one in flits]
         about = {"circuit": 1, "phase": 2, "last": 2}
-        sent = [CODEC.pack(k, **about, ticket=3 * k, index=place) for k, place in places]
+        sent = [CODEC.pack(k, **about, link_sequence=3 * k, index=place) for k, place in places]
         return kinds_of(end.step(flit) for flit in sent)
 
     assert "nack" in said(0, 2)
@@ -246,10 +248,10 @@ def test_window_limits_what_is_out() -> None:
     assert kinds_of(end.step(flit) for flit in told) == ["data"] * WINDOW
 
 
-def test_limit_beyond_all_room_grants_nothing() -> None:
+def test_limit_beyond_all_space_grants_nothing() -> None:
     end = Endpoint(SPEC)
     end.send(0, 0, [(1,)])
-    told = CODEC.pack(kind=KINDS.index("credit"), credit_circuit=0, credit_limit=ROOM + 1)
+    told = CODEC.pack(kind=KINDS.index("credit"), credit_circuit=0, credit_limit=SPACE + 1)
     assert end.step(told) is None
 
 
@@ -268,46 +270,46 @@ def test_answers_beyond_what_is_out_change_nothing() -> None:
     assert end.done
 
 
-@pytest.mark.parametrize("ticket", [0, 5])
+@pytest.mark.parametrize("link_sequence", [0, 5])
 @pytest.mark.parametrize("cut", [False, True])
-def test_sync_is_answered_by_the_limit(ticket: int, cut: bool) -> None:
+def test_sync_is_answered_by_the_limit(link_sequence: int, cut: bool) -> None:
     end = Endpoint(SPEC)
     if cut:
         end.step(CODEC.pack(circuit=1, last=1))
-    said = end.step(CODEC.pack(kind=KINDS.index("sync"), circuit=1, ticket=ticket))
+    said = end.step(CODEC.pack(kind=KINDS.index("sync"), circuit=1, link_sequence=link_sequence))
     assert said is not None
     fields = CODEC.unpack(said)
     assert (KINDS[fields["kind"]], fields["credit_circuit"]) == ("credit", 1)
-    assert fields["credit_limit"] == (ticket + ROOM) % TICKETS
+    assert fields["credit_limit"] == (link_sequence + SPACE) % LINK_SEQUENCES
 
 
 def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:
     end = Endpoint(SPEC)
-    ahead = [CODEC.pack(7, circuit=0, phase=0, sequence=1, ticket=k + 1) for k in range(80)]
-    assert len(ahead) == 2 * SPEC.protocol.patience_cycles
+    ahead = [CODEC.pack(7, circuit=0, phase=0, sequence=1, link_sequence=k + 1) for k in range(80)]
+    assert len(ahead) == 2 * SPEC.protocol.packet_timeout_cycles
     places = [place for place, flit in enumerate(ahead) if "nack" in kinds_of([end.step(flit)])]
-    assert places == [0, SPEC.protocol.patience_cycles]
+    assert places == [0, SPEC.protocol.packet_timeout_cycles]
     assert end.received == {(0, 0): []}
 
 
-def unicast(number: int, ticket: int = 0, destination: int = NAMES[0]) -> Flit:
+def unicast(number: int, link_sequence: int = 0, destination: int = NAMES[0]) -> Flit:
     ends = {"destination": destination, "source": NAMES[1]}
-    return CODEC.pack(7, circuit=2, unicast=1, sequence=number, ticket=ticket, **ends)
+    return CODEC.pack(7, circuit=2, unicast=1, sequence=number, link_sequence=link_sequence, **ends)
 
 
 def test_unicast_to_another_address_is_neither_taken_nor_answered() -> None:
     end = Endpoint(SPEC, NAMES[0])
-    said = [end.step(unicast(0, k, destination=NAMES[1])) for k in range(ROOM)]
-    said += [end.step(None) for _ in range(2 * SPEC.protocol.idle_cycles)]
+    said = [end.step(unicast(0, k, destination=NAMES[1])) for k in range(SPACE)]
+    said += [end.step(None) for _ in range(2 * SPEC.protocol.nack_timeout_cycles)]
     assert set(kinds_of(said)) == {"credit"}
     assert end.received == {}
 
 
 def test_packets_that_come_again_are_acknowledged_when_idle() -> None:
     end = Endpoint(SPEC, NAMES[0])
-    idle = [None] * (SPEC.protocol.idle_cycles + 2)
-    for ticket in range(2):
-        flits = [end.step(flit) for flit in (unicast(0, ticket), *idle)]
+    idle = [None] * (SPEC.protocol.nack_timeout_cycles + 2)
+    for link_sequence in range(2):
+        flits = [end.step(flit) for flit in (unicast(0, link_sequence), *idle)]
         acks = [CODEC.unpack(f) for f in flits if f and kinds_of([f]) == ["ack"]]
         assert [(one["sequence"], one["destination"]) for one in acks] == [(1, NAMES[1])]
     assert end.received == {(SPEC.protocol.online, NAMES[1]): [(7,)]}
@@ -319,7 +321,11 @@ def acks_of_turns(turns: Sequence[int], idle: int = 0) -> list[tuple[int, int, i
     flits: list[Flit | None] = []
     for place, source in enumerate(turns):
         about = {"circuit": 2, "unicast": 1, "destination": NAMES[0], "source": source}
-        about |= {"sequence": turns[:place].count(source), "ticket": SIZE * place, "last": SIZE - 1}
+        about |= {
+            "sequence": turns[:place].count(source),
+            "link_sequence": SIZE * place,
+            "last": SIZE - 1,
+        }
         flits += [CODEC.pack(7, **about, index=index) for index in range(SIZE)]
     found = []
     for cycle, flit in enumerate([*flits, *[None] * idle]):
@@ -342,7 +348,7 @@ def test_sources_that_take_turns_get_an_ack_per_interval(count: int) -> None:
 
 
 def test_last_packets_of_all_sources_are_acknowledged_when_nothing_comes() -> None:
-    acks = acks_of_turns(range(3), idle=SPEC.protocol.idle_cycles)
+    acks = acks_of_turns(range(3), idle=SPEC.protocol.nack_timeout_cycles)
     quiet = 3 * SIZE - 1 + SPEC.protocol.quiet_cycles
     assert [cycle for cycle, *_ in acks] == [quiet, quiet + 1, quiet + 2]
     assert {ack[1:] for ack in acks} == {(0, 1), (1, 1), (2, 1)}
@@ -368,7 +374,7 @@ def test_forgotten_phase_starts_at_0() -> None:
     end = Endpoint(SPEC)
     end.step(CODEC.pack(7, circuit=0, phase=0, sequence=0))
     end.forget(0)
-    end.step(CODEC.pack(8, circuit=0, phase=0, sequence=0, ticket=1))
+    end.step(CODEC.pack(8, circuit=0, phase=0, sequence=0, link_sequence=1))
     assert end.received == {(0, 0): [(8,)]}
 
 
@@ -377,10 +383,10 @@ def test_what_is_of_another_generation_is_ignored() -> None:
     end.forget(0, 3)
     about = {"circuit": 0, "phase": 0, "sequence": 0}
     end.step(CODEC.pack(7, **about))
-    end.step(CODEC.pack(8, **about, ticket=1, generation=3))
+    end.step(CODEC.pack(8, **about, link_sequence=1, generation=3))
     assert end.received == {(0, 0): [(8,)]}
     end.send(0, 0, [(9,)])
-    said = [end.step(None) for _ in range(2 * SPEC.protocol.idle_cycles)]
+    said = [end.step(None) for _ in range(2 * SPEC.protocol.nack_timeout_cycles)]
     mine = [CODEC.unpack(flit) for flit in said if flit]
     kinds = ("data", "ack")
     assert {one["generation"] for one in mine if KINDS[one["kind"]] in kinds} == {3}

@@ -19,10 +19,10 @@ def union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
 
 
 @pytest.mark.parametrize("ports", [2, 3, 4, 5, 7, 8, 12, 21, 33, 64])
-@pytest.mark.parametrize("middle", [2, 3, 5])
+@pytest.mark.parametrize("middle_switches", [2, 3, 5])
 def test_routed_flows_deliver_the_union_of_their_inputs(ports: int, middle: int) -> None:
     rng = random.Random(ports * 10 + middle)
-    spec = SwitchSpec(ports=ports, middle=middle)
+    spec = SwitchSpec(ports=ports, middle_switches=middle)
     for _ in range(5):
         flows, configuration = routed_random_flows(rng, spec)
         want: list[frozenset[int] | None] = [None] * ports

@@ -32,8 +32,8 @@ class Link:
                 self.lines[1 - k].append(None if lost else flit)
 
 
-def end(incarnation: int, spec: SwitchSpec = LINK) -> Endpoint:
-    return Endpoint(spec, incarnation=incarnation)
+def end(session_id: int, spec: SwitchSpec = LINK) -> Endpoint:
+    return Endpoint(spec, session_id=session_id)
 
 
 def test_a_link_is_up_when_both_ends_have_been_heard() -> None:
@@ -49,20 +49,20 @@ def test_a_link_is_up_when_both_ends_have_been_heard() -> None:
 @pytest.mark.parametrize("faults", [0.0, 0.3])
 def test_packets_of_an_end_that_restarts_start_at_0_and_no_others_come(faults: float) -> None:
     link = Link(end(1), end(2), faults=faults)
-    for incarnation in range(3, 9):
-        link.ends[0].send(0, 0, [(incarnation, k) for k in range(5)])
+    for session_id in range(3, 9):
+        link.ends[0].send(0, 0, [(session_id, k) for k in range(5)])
         link.step(link.rng.randrange(40))
         # Here both ends give up what they had, the one as it forgets all.
-        link.ends[0] = end(incarnation)
-        link.ends[1].forget(0, incarnation % 8)
-        link.ends[0].forget(0, incarnation % 8)
-        new = [(100 + incarnation, k) for k in range(5)]
+        link.ends[0] = end(session_id)
+        link.ends[1].forget(0, session_id % 8)
+        link.ends[0].forget(0, session_id % 8)
+        new = [(100 + session_id, k) for k in range(5)]
         link.ends[0].send(0, 0, new)
         link.step(200 + int(faults * 20_000))
         assert link.ends[1].received == {(0, 0): new}
         assert link.ends[0].done
-        link.ends[1].forget(0, incarnation % 8)
-        link.ends[0].forget(0, incarnation % 8)
+        link.ends[1].forget(0, session_id % 8)
+        link.ends[0].forget(0, session_id % 8)
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_packets_of_an_end_that_restarts_start_at_0_and_no_others_come(faults: f
     ],
     ids=[*SHARED_SIZES, "format", "lanes", "operation"],
 )
-def test_an_end_of_other_sizes_gets_nothing_but_hellos(change: dict[str, object]) -> None:
+def test_an_end_of_other_sizes_gets_nothing_but_handshakes(change: dict[str, object]) -> None:
     other = LINK.with_changes(**change)
     link = Link(end(1), end(2, other))
     link.ends[0].send(0, 0, [(1, 2)])
     link.step(6 * TIMEOUT)
     assert not any(one.up for one in link.ends)
     assert link.gone == [6, 6]
-    assert [one.hellos_refused for one in link.ends] == [6, 6]
+    assert [one.handshakes_refused for one in link.ends] == [6, 6]
     assert link.ends[1].received == {}
 
 

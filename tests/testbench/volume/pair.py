@@ -27,9 +27,9 @@ PAIR = SwitchSpec(
         ack_interval=4,
         window_packets=16,
         timeout_cycles=600,
-        idle_cycles=40,
-        patience_cycles=64,
-        stuck_cycles=20_000,
+        nack_timeout_cycles=40,
+        packet_timeout_cycles=64,
+        head_of_line_timeout_cycles=20_000,
     ),
 )
 

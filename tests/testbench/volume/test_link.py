@@ -34,10 +34,10 @@ SPECS = {
     "odd packets, ack of each": sized(
         packet_flits=5,
         buffer_packets=11,
-        patience_cycles=20,
+        packet_timeout_cycles=20,
         ack_interval=1,
         window_packets=32,
-        idle_cycles=3,
+        nack_timeout_cycles=3,
         timeout_cycles=150,
     ),
 }
@@ -97,7 +97,7 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result
-    # Three hellos, and a limit of each circuit, begin the link.
+    # Three handshakes, and a limit of each circuit, begin the link.
     assert result["from_0"] == {
         "data": 200_000,
         "ack": 0,
@@ -105,7 +105,7 @@ def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
         "credit": 3,
         "sync": 0,
         "ask": 0,
-        "hello": 3,
+        "handshake": 3,
     }
     assert result["flits"] / result["span_cycles"] > 0.999
     # One ack in 16 packets of 8 flits.
@@ -135,7 +135,7 @@ def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
     run = LinkRun(flits=6_000, delay=2, faults_per_million=60_000)
     results = [run_link(link(SMALL), replace(run, seed=seed)) for seed in range(1, 4)]
     assert all(result["right"] for result in results), results
-    # A circuit stands still until it asks when the last ticket that it sent is lost: not in each.
+    # A circuit waits until it requests credits when its last link sequence number is lost.
     assert sum(result[way]["sync"] for result in results for way in ("from_0", "from_1")) > 0
 
 

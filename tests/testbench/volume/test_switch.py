@@ -43,7 +43,7 @@ LINK = SwitchSpec(
 )
 ODD = SwitchSpec(
     ports=5,
-    middle=2,
+    middle_switches=2,
     lanes=1,
     protocol=ProtocolSpec(
         phases=5,
@@ -53,8 +53,8 @@ ODD = SwitchSpec(
         ack_interval=1,
         window_packets=16,
         timeout_cycles=300,
-        idle_cycles=7,
-        patience_cycles=30,
+        nack_timeout_cycles=7,
+        packet_timeout_cycles=30,
     ),
 )
 SPECS = {"default sizes": LINK, "odd sizes": ODD}
@@ -107,7 +107,7 @@ def test_full_packets_fill_the_links() -> None:
 
 
 @pytest.mark.parametrize(("flits", "rate"), [(1, 0.42), (2, 0.76), (4, 0.98)])
-def test_short_packets_have_the_room_of_their_flits(flits: int, rate: float) -> None:
+def test_short_packets_have_the_space_of_their_flits(flits: int, rate: float) -> None:
     everyone = tuple(range(LINK.ports))
     flow = Flow(everyone, everyone)
     configuration = routed([flow], LINK)
@@ -156,7 +156,7 @@ def test_packets_wait_for_their_interval() -> None:
 
 
 def test_stuck_switch_ends_with_its_state() -> None:
-    # A port that makes no room any more.
+    # A port that makes no space any more.
     conditions = SwitchConditions(stop=Stop(port=1, at=500, cycles=10**9), idle_limit=5_000)
     result = run_switch(program(LINK), LINK, one_way(400), conditions=conditions)
     assert not result["right"]
@@ -309,9 +309,9 @@ def test_flows_of_a_circuit_take_fair_turns() -> None:
 
 
 @pytest.mark.parametrize("delay", [2, 24])
-def test_a_flow_whose_room_comes_in_the_turns_of_others_has_its_share(delay: int) -> None:
+def test_a_flow_whose_space_comes_in_the_turns_of_others_has_its_share(delay: int) -> None:
     # All packets are of 8 flits, so that turns come at fixed times: without the guard 1 -> 2 has
-    # 13 of 600. Its turns come later while room is kept for it, and then are not fixed any more.
+    # 13 of 600. Its turns come later while space is kept for it, and then are not fixed any more.
     ends, count = [(0, [0], [2]), (0, [1], [2])], 600
     bursts = [Burst(0, count), Burst(1, count), Unicast(3, 2, 0, count), Unicast(2, 0, 0, count)]
     result = run_flows(LINK, ends, bursts, delay=delay)
@@ -321,14 +321,14 @@ def test_a_flow_whose_room_comes_in_the_turns_of_others_has_its_share(delay: int
 
 
 @pytest.mark.parametrize("cycles", [270, 537])
-def test_flows_to_a_receiver_that_makes_room_at_fixed_times_have_their_share(cycles: int) -> None:
+def test_flows_to_a_receiver_that_makes_space_at_fixed_times_have_their_share(cycles: int) -> None:
     # It may do so in the watch of another queue each time: had the guard seen those 256 cycles
     # alone, one flow would have 4 packets when the first is through.
     ends, count = [(0, [0], [2]), (0, [1], [2])], 60
     others = [Unicast(3, 2, 0, count), Unicast(2, 0, 0, 100 * count)]
     slow = Slow(port=2, cycles=cycles)
     result = run_flows(LINK, ends, [Burst(0, count), Burst(1, count), *others], slow=slow)
-    # What waits for longer than `timeout_cycles` is sent again, and takes room once more.
+    # What waits for longer than `timeout_cycles` is sent again, and takes space once more.
     assert min(shares(result)[name] for name in ("2/0", "2/1")) >= count // 2
 
 
@@ -409,7 +409,7 @@ def test_no_source_waits_for_ever_for_a_path(seed: int) -> None:
             for cycle in cycles
         ]
         # Behind a burst it waits for an ack too, which comes when nothing else does.
-        assert longest_wait(mine) < 100 + ODD.protocol.idle_cycles
+        assert longest_wait(mine) < 100 + ODD.protocol.nack_timeout_cycles
 
 
 def test_all_permutations_find_their_paths_in_two_middle_subswitches() -> None:

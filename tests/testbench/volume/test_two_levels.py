@@ -184,7 +184,7 @@ def test_bursts_that_overlap_between_switches_are_given_up_and_come_in_the_end()
     # Ports 1 and 2 come late to their own.
     steps += [Unicast(1, 1, 0, 40), Unicast(2, 2, 0, 40)]
     both = [Burst(0, 6, (0, 1)), Burst(1, 6, (0, 1))]
-    found = run(fabric, [*steps, *both], idle_limit=10 * SPEC.protocol.stuck_cycles)
+    found = run(fabric, [*steps, *both], idle_limit=10 * SPEC.protocol.head_of_line_timeout_cycles)
     assert found["right"], (found["messages"], found["state"])
     assert set().union(*found["errors"]) == {"stuck"}
     apart = run(fabric, [*steps, both[0], replace(both[1], after=(len(steps),))])

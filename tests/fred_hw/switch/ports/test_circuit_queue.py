@@ -181,7 +181,7 @@ def test_the_second_answer_counts() -> None:
 
 
 def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
-    limit = LINK.protocol.stuck_cycles
+    limit = LINK.protocol.head_of_line_timeout_cycles
     seen = run(flits(1), ["waiting", "stuck", "leaves", "asks"], {0: FORETOLD}, limit + 5)
     waiting, *gone, asks = zip(*seen, strict=True)
     assert high(waiting) == list(range(2, limit + 2)) and not any(asks)
@@ -190,7 +190,7 @@ def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
 
 @SPOILT
 def test_a_packet_is_not_stuck_if_it_is_asked_for_again_in_its_last_cycle(spoilt: str) -> None:
-    limit = LINK.protocol.stuck_cycles
+    limit = LINK.protocol.head_of_line_timeout_cycles
     seen = run(flits(1), ["stuck", "asks"], {0: FORETOLD, limit + 1: {spoilt: 1}}, limit + 5)
     assert high([stuck for stuck, _ in seen]) == []
     assert high([asks for _, asks in seen]) == [limit + 2, limit + 3, limit + 4]
@@ -311,7 +311,7 @@ def test_a_unicast_follows_another_from_whatever_source_to_whatever_exit(same: b
 
 
 def test_a_packet_behind_one_that_was_thrown_away_asks() -> None:
-    for gone, due in ((2, 9), (2 + LINK.protocol.stuck_cycles, 4)):
+    for gone, due in ((2, 9), (2 + LINK.protocol.head_of_line_timeout_cycles, 4)):
         moves = {0: FORETOLD, 1: {"due": due}}
         asks = run([*flits(1, 4), *flits(1, 5)], ["asks"], moves, gone + 3)
         assert high(asks) == [gone + 1, gone + 2]
@@ -406,16 +406,16 @@ def test_packets_enter_and_leave_with_their_first_flits_whatever_becomes_of_them
     ]
 
 
-# Room
+# Space
 
 
-def test_a_packet_that_finds_no_room_does_not_enter() -> None:
+def test_a_packet_that_finds_no_space_does_not_enter() -> None:
     seen = run(flits(1) * (DEPTH + 2), ["ready", "enters", "used", "tail"], {}, DEPTH + 2, enable=0)
     assert seen[:DEPTH] == [(1, 1, k, k) for k in range(DEPTH)]
     assert seen[DEPTH:] == [(0, 0, DEPTH, 0)] * 2
 
 
-def test_room_is_free_a_cycle_after_a_flit_has_gone() -> None:
+def test_space_is_free_a_cycle_after_a_flit_has_gone() -> None:
     packets = [one for number in range(DEPTH) for one in flits(1, number)]
     gone = DEPTH + 1
     # One comes in each cycle from then on, and one goes in two of them.

@@ -1,4 +1,4 @@
-"""A circuit queue under any traffic, against a list: places, numbers, verdicts, and room."""
+"""A circuit queue under any traffic, against a list: places, numbers, verdicts, and space."""
 
 import random
 from collections import deque

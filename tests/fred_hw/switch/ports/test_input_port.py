@@ -12,9 +12,9 @@ from tests.fred_hw.simulation import high, trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
 MP, PP, DP = range(3)
-PATIENCE, DEPTH = LINK.protocol.patience_cycles, LINK.protocol.buffer_flits
+TIMEOUT, DEPTH = LINK.protocol.packet_timeout_cycles, LINK.protocol.buffer_flits
 ONLINE = LINK.protocol.online
-NUMBERS, TICKETS = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "ticket"))
+NUMBERS, LINK_SEQUENCES = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "link_sequence"))
 HEAD, QUICK, ASKED = 2, 3, 4
 """Cycles from a flit to the head, and to ``waiting`` if its number is read on the way or not."""
 
@@ -40,7 +40,7 @@ def packet(
     circuit: int = MP,
     phase: int = 0,
     number: int = 0,
-    ticket: int | None = None,
+    link_sequence: int | None = None,
     generation: int = 0,
     word: int = 1,
     **more: int,
@@ -55,7 +55,7 @@ def packet(
                 sequence=number,
                 index=k,
                 last=length - 1,
-                ticket=number * length if ticket is None else ticket,
+                link_sequence=number * length if link_sequence is None else link_sequence,
                 generation=generation,
                 **more,
             )
@@ -127,13 +127,15 @@ def test_latency_is_longer_if_the_number_is_not_read_on_the_way(what: str) -> No
         "disabled": {11: {"enable": 0}},
         "changed": {11: {"changed": 1}},
     }[what]
-    inputs = [*before, *packet(1, circuit=PP, phase=1, ticket=0), *[{}] * 6]
+    inputs = [*before, *packet(1, circuit=PP, phase=1, link_sequence=0), *[{}] * 6]
     seen = run(inputs, ["head.waiting"], moves)
     assert high([one >> PP & 1 for one in seen]) == list(range(10 + ASKED, 17))
 
 
 def test_circuits_that_ask_are_answered_one_after_the_other_the_most_urgent_first() -> None:
-    packets = [packet(1, circuit=circuit, phase=circuit, ticket=0)[0] for circuit in (DP, PP, MP)]
+    packets = [
+        packet(1, circuit=circuit, phase=circuit, link_sequence=0)[0] for circuit in (DP, PP, MP)
+    ]
     moves = {cycle: {"enable": 0} for cycle in range(8)}
     seen = run([*packets, *[{}] * 12], ["head.waiting"], moves)
     assert seen == [*[0] * 10, 0b001, 0b011, *[0b111] * 3]
@@ -143,7 +145,7 @@ def test_circuits_that_ask_are_answered_one_after_the_other_the_most_urgent_firs
 def test_throughput_is_a_flit_per_cycle(circuit: int) -> None:
     first, lengths = 1 + QUICK, (4, 3, 1, 1)
     packets = [
-        packet(length, circuit=circuit, number=k, ticket=sum(lengths[:k]), word=10 * k)
+        packet(length, circuit=circuit, number=k, link_sequence=sum(lengths[:k]), word=10 * k)
         for k, length in enumerate(lengths)
     ]
     inputs = [*zero(0), *(one for each in packets for one in each), *[{}] * 6]
@@ -178,7 +180,7 @@ def test_latency_from_take_to_the_payload_is_two_cycles_and_nothing_comes_otherw
 
 def test_each_circuit_shows_what_it_has() -> None:
     # MP has a packet of two flits, PP one, and DP none; then MP has begun its own.
-    inputs = [*packet(2), *packet(1, circuit=PP, phase=1, ticket=0), *[{}] * 4]
+    inputs = [*packet(2), *packet(1, circuit=PP, phase=1, link_sequence=0), *[{}] * 4]
     inputs += [{"head.circuit": MP, **START}, {"head.circuit": MP, **TAKE}, {}]
     seen = run(inputs, ["head.valid", "head.last", "head.broken"])
     both, last = 1 << MP | 1 << PP, 1 << PP
@@ -221,7 +223,7 @@ def test_a_packet_that_starts_makes_the_next_one_due(circuit: int) -> None:
     key, last = 2, NUMBERS - 1
     number = {"due.write": 1, "due.at": key, "due.number": last, "due.generation": 3}
     flow = {"circuit": circuit, "phase": key, "generation": 3}
-    inputs = [number, *packet(1, number=last, ticket=0, **flow), *[{}] * 6]
+    inputs = [number, *packet(1, number=last, link_sequence=0, **flow), *[{}] * 6]
     inputs = [{"due.key": key, "head.circuit": circuit, **one} for one in inputs]
     seen = run(inputs, ["due.due", "head.waiting"], {1 + QUICK: WHOLE})
     # Numbers go round.
@@ -232,8 +234,10 @@ def test_a_packet_that_starts_makes_the_next_one_due(circuit: int) -> None:
 def test_a_packet_that_starts_leaves_its_flow_in_its_generation() -> None:
     begin = {"due.write": 1, "due.at": 2, "due.number": 0, "due.generation": 3}
     # The next one comes on the same circuit, or on another, and its number is looked up.
-    for circuit, ticket in ((MP, 1), (PP, 0)):
-        then = packet(1, circuit=circuit, phase=2, number=1, ticket=ticket, generation=3)
+    for circuit, link_sequence in ((MP, 1), (PP, 0)):
+        then = packet(
+            1, circuit=circuit, phase=2, number=1, link_sequence=link_sequence, generation=3
+        )
         inputs = [begin, *packet(1, phase=2, generation=3), {}, {}, WHOLE, *then, *[{}] * 4]
         seen = run(inputs, ["head.waiting", "dropped"])
         assert not any(dropped for _, dropped in seen)
@@ -243,8 +247,10 @@ def test_a_packet_that_starts_leaves_its_flow_in_its_generation() -> None:
 
 def test_packets_of_another_generation_are_dropped_and_no_event() -> None:
     begin = {"due.write": 1, "due.at": 2, "due.number": 0, "due.generation": 3}
-    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=2, generation=4)
-    new = packet(1, phase=2, ticket=3, generation=3)
+    old = packet(2, phase=2, generation=2) + packet(
+        1, phase=2, number=4, link_sequence=2, generation=4
+    )
+    new = packet(1, phase=2, link_sequence=3, generation=3)
     watch = ["head.waiting", "dropped", "unknown", "event.late", "event.early"]
     seen = run([begin, *old, *new, *[{}] * 8], watch)
     # The first goes in cycle 4, its other flit in 5; the second asks in 6, the third in 9.
@@ -301,7 +307,7 @@ def unicast(length: int, destination: int, **fields: int) -> Inputs:
 def test_unicasts_leave_by_the_route_of_their_address_whatever_their_number(
     destination: int, exit_port: int
 ) -> None:
-    inputs = [*unicast(2, destination, circuit=PP, number=77, ticket=0), *[{}] * 4]
+    inputs = [*unicast(2, destination, circuit=PP, number=77, link_sequence=0), *[{}] * 4]
     names = ["phase", "destination", "source"]
     seen = run(
         inputs, ["head.waiting", "head.exits[1]", *(f"head.descriptor[1].{n}" for n in names)]
@@ -323,8 +329,8 @@ def test_messages_about_unicasts_leave_by_the_route_of_their_address() -> None:
 
 
 @pytest.mark.parametrize("destination", [5, 126])
-def test_a_unicast_without_a_route_takes_no_room_and_is_told_once(destination: int) -> None:
-    inputs = [*unicast(3, destination), *unicast(1, 127, ticket=3, word=7), *[{}] * 4]
+def test_a_unicast_without_a_route_takes_no_space_and_is_told_once(destination: int) -> None:
+    inputs = [*unicast(3, destination), *unicast(1, 127, link_sequence=3, word=7), *[{}] * 4]
     seen = run(inputs, ["route", "dropped", "overflow", "head.waiting", "head.exits[0]"])
     assert high([word[0] for word in seen]) == high([word[1] for word in seen]) == [1]
     assert not any(word[2] for word in seen)
@@ -343,7 +349,7 @@ def test_a_message_without_a_route_is_dropped_and_told(kind: Kind) -> None:
 def test_a_packet_that_a_lost_one_cuts_short_is_broken() -> None:
     # Its end is missing; what comes instead has no route, and is not waited for. That nothing
     # more comes counts a cycle later.
-    inputs = [packet(3)[0], *[{}] * 2, *unicast(3, 126, ticket=1)[:1], *[{}] * 4]
+    inputs = [packet(3)[0], *[{}] * 2, *unicast(3, 126, link_sequence=1)[:1], *[{}] * 4]
     seen = run(inputs, ["head.broken"], {QUICK: START})
     assert high(seen) == list(range(QUICK + 3, 8))
 
@@ -357,10 +363,10 @@ def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str
     told = (int(what == "late"), int(what == "early"))
     # It is thrown away QUICK cycles behind its flit, and told a cycle later. What is thrown away
     # so soon after it is not told.
-    for behind, again in ((1, False), (PATIENCE, False), (PATIENCE + 1, True)):
+    for behind, again in ((1, False), (TIMEOUT, False), (TIMEOUT + 1, True)):
         inputs = [{} for _ in range(24)]
-        for ticket, cycle in enumerate((2, 2 + behind)):
-            one = packet(1, phase=1, number=number, ticket=ticket)
+        for link_sequence, cycle in enumerate((2, 2 + behind)):
+            one = packet(1, phase=1, number=number, link_sequence=link_sequence)
             inputs[cycle].update(one[0])
         seen = run(inputs, watch, {8: {"event.taken": 1}})
         assert not any(word[3] for word in seen)
@@ -376,7 +382,7 @@ def test_packets_of_two_circuits_that_are_not_due_are_told_both() -> None:
     inputs = [{} for _ in range(24)]
     for cycle, circuit, phase in ((2, MP, 1), (7, DP, 0)):
         inputs[cycle].update(
-            packet(1, circuit=circuit, phase=phase, number=NUMBERS - 1, ticket=0)[0]
+            packet(1, circuit=circuit, phase=phase, number=NUMBERS - 1, link_sequence=0)[0]
         )
     seen = run(inputs, ["event.late", "event.key"], {8: {"event.taken": 1}})
     told = [word for before, word in pairwise(seen) if word[0] and not before[0]]
@@ -385,28 +391,28 @@ def test_packets_of_two_circuits_that_are_not_due_are_told_both() -> None:
 
 def test_nothing_is_told_soon_after_a_number_was_written() -> None:
     # Written in cycle 3; thrown away QUICK cycles behind the flit.
-    for sent, cycles in ((3 + PATIENCE - QUICK, []), (4 + PATIENCE - QUICK, [3 + PATIENCE + 2])):
+    for sent, cycles in ((3 + TIMEOUT - QUICK, []), (4 + TIMEOUT - QUICK, [3 + TIMEOUT + 2])):
         inputs = [{} for _ in range(20)]
         inputs[3].update(zero(0)[0])
-        inputs[sent].update(packet(1, number=2, ticket=0)[0])
+        inputs[sent].update(packet(1, number=2, link_sequence=0)[0])
         assert high(run(inputs, ["event.early"]))[:1] == cycles
 
 
 def test_what_is_not_taken_is_forgotten_when_numbers_are_written() -> None:
-    inputs = [*packet(1, number=2, ticket=0), *[{}] * 9]
+    inputs = [*packet(1, number=2, link_sequence=0), *[{}] * 9]
     assert high(run(inputs, ["event.early"], {6: zero(7)[0]})) == [4, 5, 6]
     # Also what is thrown away in that cycle.
     assert high(run(inputs, ["event.early"], {3: zero(7)[0]})) == []
 
 
 def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
-    limit = LINK.protocol.stuck_cycles
+    limit = LINK.protocol.head_of_line_timeout_cycles
     seen = run([*packet(1, circuit=DP), *[{}] * (limit + 5)], ["head.waiting", "stuck"])
     assert high([word[1] for word in seen]) == [QUICK + limit]
     assert high([word[0] for word in seen]) == list(range(QUICK, QUICK + limit))
 
 
-# Room
+# Space
 
 
 def test_phases_with_packets_in_a_queue_are_told() -> None:
@@ -426,7 +432,7 @@ def test_unicasts_in_a_queue_are_told() -> None:
 
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
-def test_a_flit_beyond_the_room_does_not_overwrite_another(circuit: int) -> None:
+def test_a_flit_beyond_the_space_does_not_overwrite_another(circuit: int) -> None:
     size, most = LINK.protocol.packet_flits, LINK.protocol.buffer_packets
     full = [
         one
@@ -458,5 +464,5 @@ def test_reset_forgets_all_packets() -> None:
     seen = run(inputs, ["head.waiting", "head.valid", "queued", "flit.valid", "head.broken"])
     assert seen[4][:3] == (1, 1, 1) and seen[5][1:3] == (1, 1)
     assert seen[6:] == [(0, 0, 0, 0, 0)] * 3
-    again = run([*inputs, *packet(1, number=1, ticket=0), *[{}] * 3], ["head.waiting"])
+    again = run([*inputs, *packet(1, number=1, link_sequence=0), *[{}] * 3], ["head.waiting"])
     assert again[-1] == 1

@@ -15,7 +15,7 @@ from tests.fred_hw.specs import LINK
 from .test_input_port import DP, MP, PP, REST, packet
 
 DEPTH = LINK.protocol.buffer_flits
-NUMBERS, TICKETS = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "ticket"))
+NUMBERS, LINK_SEQUENCES = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "link_sequence"))
 
 
 class Traffic:
@@ -24,25 +24,33 @@ class Traffic:
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.words, self.silent = rng, 0, 0
         self.left = deque[tuple[int, int, int, dict[str, int]]]()
-        self.numbers, self.tickets = [0] * 3, [0] * 3
+        self.numbers, self.link_sequences = [0] * 3, [0] * 3
 
     def flit(
         self, rate: float, circuits: Sequence[int]
     ) -> tuple[int, int, int, dict[str, int]] | None:
         """Return the flit of a cycle if there is one: circuit, first, last, and the inputs."""
-        # The rest of a packet comes before patience ends.
+        # The rest of a packet comes before timeout ends.
         if self.rng.random() >= rate and not (self.left and self.silent > 2):
             self.silent += 1
             return None
         self.silent = 0
         if not self.left:
             circuit, length = self.rng.choice(circuits), self.rng.choice([1, 1, 2, 4])
-            number, ticket = self.numbers[circuit] % NUMBERS, self.tickets[circuit] % TICKETS
-            flow = {"circuit": circuit, "phase": circuit, "number": number, "ticket": ticket}
+            number, link_sequence = (
+                self.numbers[circuit] % NUMBERS,
+                self.link_sequences[circuit] % LINK_SEQUENCES,
+            )
+            flow = {
+                "circuit": circuit,
+                "phase": circuit,
+                "number": number,
+                "link_sequence": link_sequence,
+            }
             for k, one in enumerate(packet(length, word=self.words, **flow)):
                 self.left.append((circuit, int(k == 0), int(k == length - 1), one))
             self.words = (self.words + length) % 60000
-            self.tickets[circuit] += length
+            self.link_sequences[circuit] += length
         return self.left.popleft()
 
 
@@ -58,18 +66,18 @@ class Reference:
         self.numbers = [0] * 3
         self.words: deque[int | None] = deque([None, None])  # taken in the last two cycles
 
-    def room(self) -> bool:
-        """Return whether there is room for what was sent a cycle ago."""
+    def space(self) -> bool:
+        """Return whether there is space for what was sent a cycle ago."""
         if self.coming is None:
             return False
         circuit, first, *_ = self.coming
-        room = len(self.queues[circuit]) + self.gone[circuit] < DEPTH
-        if room:
+        space = len(self.queues[circuit]) + self.gone[circuit] < DEPTH
+        if space:
             self.traffic.numbers[circuit] += first
         else:
             self.traffic.left.clear()
             self.lost[circuit] += 1
-        return room
+        return space
 
     def serve(self, ctx: Any, head: Any, rate: float) -> int | None:
         """Set inputs of the head and check what it shows; return the word that is taken."""
@@ -121,16 +129,16 @@ def test_payload_comes_with_its_marks_under_any_traffic_on_all_circuits(seed: in
             word = reference.words.popleft()
             assert ctx.get(unit.flit.valid) == (word is not None)
             assert word is None or ctx.get(unit.flit.data) == word
-            came, room = reference.coming, reference.room()
-            assert ctx.get(unit.came) == room
-            assert ctx.get(unit.overflow) == (came is not None and not room)
+            came, space = reference.coming, reference.space()
+            assert ctx.get(unit.came) == space
+            assert ctx.get(unit.overflow) == (came is not None and not space)
             reference.coming = reference.traffic.flit(rates[0], circuits)
             idle = dict.fromkeys(packet(1)[0], 0)
             flit = idle if reference.coming is None else reference.coming[3]
             for name, value in flit.items():
                 ctx.set(wires[name], value)
             reference.words.append(reference.serve(ctx, unit.head, rates[1]))
-            if came is not None and room:
+            if came is not None and space:
                 circuit, first, last, one = came
                 reference.queues[circuit].append((first, last, one["i.data"]))
                 inside = len(reference.queues[circuit])

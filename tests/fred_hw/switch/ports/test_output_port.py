@@ -25,7 +25,7 @@ DEPTH = LATENCY + 6 + 2 * SIZE
 class Cycle(NamedTuple):
     """What is seen in a cycle: the flit that leaves is None if there is none."""
 
-    room: int
+    space: int
     start: bool
     spare: int
     given: int
@@ -71,12 +71,12 @@ def play(
     goes: Callable[[int], bool] = lambda cycle: True,
     ready: Callable[[int], bool] = lambda cycle: True,
 ) -> list[Cycle]:
-    """Start packets of these lengths where there is room, a flit in each cycle that ``goes``.
+    """Start packets of these lengths where there is space, a flit in each cycle that ``goes``.
 
-    The next receiver grants room for what starts at once. Flits are numbered.
+    The next receiver grants space for what starts at once. Flits are numbered.
     """
     size, most = unit.spec.protocol.packet_flits, unit.spec.protocol.buffer_flits
-    tickets = 1 << len(unit.credit.grant.limit)
+    link_sequences = 1 << len(unit.credit.grant.limit)
     seen: list[Cycle] = []
 
     async def bench(ctx: Any) -> None:
@@ -86,8 +86,8 @@ def play(
             ctx.set(unit.credit.here.limit[number], most)
         ctx.set(unit.credit.grant.valid, 1)
         for cycle in range(cycles):
-            room = ctx.get(port(unit, "injection.room"))
-            start = not left and room == 7 and goes(cycle)
+            space = ctx.get(port(unit, "injection.space"))
+            start = not left and space == 7 and goes(cycle)
             if start:
                 left = length = next(lengths)
                 sent += length
@@ -99,7 +99,7 @@ def play(
             ctx.set(port(unit, "injection.descriptor.length"), length - 1)
             ctx.set(unit.injection.fire, fire)
             ctx.set(unit.injection.last, last)
-            ctx.set(unit.credit.grant.limit, (sent + most) % tickets)
+            ctx.set(unit.credit.grant.limit, (sent + most) % link_sequences)
             taken = ready(cycle)
             ctx.set(unit.o.ready, taken)
             inside.append(fire)
@@ -110,7 +110,7 @@ def play(
             leaves = taken and ctx.get(unit.o.valid)
             flit = ctx.get(port(unit, "o.payload.data")) if leaves else None
             spare = size - length if last else 0
-            seen.append(Cycle(room, start, spare, ctx.get(unit.given), flit))
+            seen.append(Cycle(space, start, spare, ctx.get(unit.given), flit))
             await ctx.tick()
 
     simulate(unit, bench)
@@ -120,7 +120,7 @@ def play(
 def counted(unit: OutputPort, seen: Sequence[Cycle]) -> Iterator[int]:
     """Yield for each cycle the flits that are known to be promised.
 
-    A packet that starts takes room for a largest one from the next cycle on; what it did not
+    A packet that starts takes space for a largest one from the next cycle on; what it did not
     take, and what leaves, is free a cycle later than that.
     """
     promised = free = 0
@@ -144,50 +144,50 @@ def test_headers_say_what_was_known_at_the_start() -> None:
     words = [word[1:] for word in run(inputs, ["o.valid", *FRAMED]) if word[0]]
     flits = [framed_flit(word) for word in words]
     fields = {"circuit": DP, "phase": 3, "sequence": 9, "last": 1}
-    places = [(index, ticket) for ticket in (0, 2) for index in range(2)]
+    places = [(index, link_sequence) for link_sequence in (0, 2) for index in range(2)]
     assert flits == [
-        CODEC.pack(k + 1, **fields, index=index, ticket=ticket)
-        for k, (index, ticket) in enumerate(places)
+        CODEC.pack(k + 1, **fields, index=index, link_sequence=link_sequence)
+        for k, (index, link_sequence) in enumerate(places)
     ]
 
 
-def test_room_is_promised_for_whole_packets() -> None:
+def test_space_is_promised_for_whole_packets() -> None:
     # Two largest packets, and what is on the way, fit while nothing leaves.
     inputs = [
         {"injection.start": int(k < DEPTH // SIZE), "injection.circuit": k % 3}
         for k in range(DEPTH // SIZE + 2)
     ]
-    seen = run([one | {"o.ready": 0} for one in inputs], ["injection.room"])
-    assert [room == 7 for room in seen] == [*[True] * (DEPTH // SIZE), False, False]
+    seen = run([one | {"o.ready": 0} for one in inputs], ["injection.space"])
+    assert [space == 7 for space in seen] == [*[True] * (DEPTH // SIZE), False, False]
 
 
 @pytest.mark.parametrize("pause", [0, 1, 5])
-def test_room_counts_a_packet_that_starts_in_the_cycle_behind(pause: int) -> None:
+def test_space_counts_a_packet_that_starts_in_the_cycle_behind(pause: int) -> None:
     start = {"injection.start": 1, "o.ready": 0}
     before = [start | {"injection.circuit": k} for k in range(DEPTH // SIZE - 1)]
     inputs = [*before, *[{"o.ready": 0}] * pause, start, {"o.ready": 0}, {"o.ready": 0}]
-    rooms = run(inputs, ["injection.room"])
-    assert rooms == [7] * (len(before) + pause + 1) + [0, 0]
+    spaces = run(inputs, ["injection.space"])
+    assert spaces == [7] * (len(before) + pause + 1) + [0, 0]
 
 
-def test_room_counts_what_ends_short_and_what_leaves_two_cycles_later() -> None:
-    # The fourth of these is 1 flit long: until that is known there is no room for a fifth. The
+def test_space_counts_what_ends_short_and_what_leaves_two_cycles_later() -> None:
+    # The fourth of these is 1 flit long: until that is known there is no space for a fifth. The
     # first flit is in the register that offers it.
     goes, leaves = 4 + 4 + 4, 20
     seen = play(
         sized(SIZE), leaves + 4, iter([4, 4, 4, 1, 1, 4]), ready=lambda cycle: cycle >= leaves
     )
-    rooms = {cycle: word.room for cycle, word in enumerate(seen)}
-    assert all(rooms[cycle] == 7 for cycle in range(goes + 1))
-    assert [rooms[goes + k] for k in (1, 2)] == [0, 7]
+    spaces = {cycle: word.space for cycle, word in enumerate(seen)}
+    assert all(spaces[cycle] == 7 for cycle in range(goes + 1))
+    assert [spaces[goes + k] for k in (1, 2)] == [0, 7]
     # The fifth fills it: 13 flits are inside, and a largest packet does not fit beside them.
     assert [seen[goes + k].start for k in (0, 1, 2)] == [True, False, True]
-    assert {rooms[cycle] for cycle in range(goes + 3, leaves + 2)} == {0}
+    assert {spaces[cycle] for cycle in range(goes + 3, leaves + 2)} == {0}
     assert [word.given for word in seen[leaves - 1 :]] == [0, *[1] * 4]
-    assert rooms[leaves + 2] == 7
+    assert spaces[leaves + 2] == 7
 
 
-def test_a_short_packet_gives_back_the_room_that_it_did_not_take() -> None:
+def test_a_short_packet_gives_back_the_space_that_it_did_not_take() -> None:
     # The last of these start where a largest packet fits, but only once the end of the one before
     # is known, which it is in the second cycle behind it.
     seen = play(sized(SIZE), 2 * DEPTH, repeat(1), ready=lambda cycle: False)
@@ -204,7 +204,7 @@ def test_throughput_is_full_for_short_packets_without_a_gap(size: int, lengths: 
     unit, cycles = sized(size), 200
     every = [k * k % size + 1 for k in range(size)] if lengths == "all" else [1]
     seen = play(unit, cycles, endless(every))
-    assert {word.room for word in seen} == {7}
+    assert {word.space for word in seen} == {7}
     assert [word.flit for word in seen] == [
         *[None] * (LATENCY + ADDED),
         *range(cycles - LATENCY - ADDED),
@@ -231,24 +231,24 @@ def test_never_more_is_promised_than_fits(size: int) -> None:
         ready=lambda cycle: rng.random() < rates[cycle // 50][1],
     )
     promised = list(counted(unit, seen))
-    assert [word.room for word in seen] == [7 * (one + size <= unit.depth) for one in promised]
+    assert [word.space for word in seen] == [7 * (one + size <= unit.depth) for one in promised]
     assert unit.depth - size < max(promised) <= unit.depth
     flits = [word.flit for word in seen if word.flit is not None]
     assert flits == list(range(len(flits))) and len(flits) > 100
 
 
-def test_room_is_that_of_the_next_receiver_too() -> None:
+def test_space_is_that_of_the_next_receiver_too() -> None:
     # A largest packet would fit behind all of these but the last.
     begun = MOST - SIZE + 1
-    seen = run(packets(*[1] * begun), ["injection.room"])
+    seen = run(packets(*[1] * begun), ["injection.space"])
     assert seen[: begun + 1] == [*[7] * begun, 0b110]
 
 
-def test_room_that_is_kept_is_none_a_cycle_later_and_still_vacant() -> None:
+def test_space_that_is_kept_is_none_a_cycle_later_and_still_vacant() -> None:
     start = {"injection.start": 1, "injection.circuit": DP}
     full = [start] * (DEPTH // SIZE)
     kept = [{"reserved": 1 << PP}] * 3 + [{}] * 2 + [one | {"reserved": 1 << PP} for one in full]
-    watch = ["injection.room", "vacant", "starts", "started", "granted"]
+    watch = ["injection.space", "vacant", "starts", "started", "granted"]
     seen = run([one | {"o.ready": 0} for one in [*kept, {}]], watch)
     rest = [(0b101, 7, 1, DP, 7)] * (len(full) - 1)
     assert seen == [
@@ -297,6 +297,6 @@ def test_reset_forgets_all_packets_and_promises() -> None:
     begun[-1] |= {"injection.last": 1}
     again = [{"injection.start": 1, "injection.circuit": k % 3} for k in range(len(begun))]
     inputs = [*begun, {"rst": 1, "o.ready": 0}, *again, {}, {}]
-    seen = run(inputs, ["injection.room", "o.valid"])
+    seen = run(inputs, ["injection.space", "o.valid"])
     assert seen[len(begun)][0] == 0
     assert seen[len(begun) + 1 :] == [(7, 0)] * len(again) + [(0, 0)] * 2

@@ -29,7 +29,7 @@ def test_who_has_a_link_alone_is_answered_for_many_packets_at_once() -> None:
 
 
 def test_packets_that_wait_for_those_of_another_are_answered_for_one_by_one() -> None:
-    """Two to a link of half a port: 16 cycles between two packets, a quarter of `idle_cycles`."""
+    """Two to a link of half a port: 16 cycles between packets, a quarter of the timeout."""
     topology = plane("wafer-20-a")
     assert topology.endpoint is not None
     share = topology.endpoint.record.endpoint.flits_per_cycle

@@ -24,7 +24,7 @@ def wafer(folder: Path, middle: int, uplink: float = 12e12, npu: float = 3e12) -
     for name in ("l1-12", "l1-11", "l2-10"):
         record = shipped(name)
         for spec in ("spec", "measured_spec"):
-            record[spec]["middle"] = middle
+            record[spec]["middle_switches"] = middle
         record["name"] = record["name"].replace("_m3_", f"_m{middle}_")
         (folder / f"{name}-m{middle}.json").write_text(json.dumps(record), encoding="utf-8")
     path = folder / f"wafer-{middle}.yaml"
@@ -113,7 +113,7 @@ def test_ports_are_dealt_to_the_links_of_a_switch() -> None:
     inside = fabric.interconnects[fabric.node_index["l1_0"]]
     counts = {fabric.nodes[one].name: len(ports) for one, ports in inside.ports_of.items()}
     assert counts == {f"{kind}_{i}": 1 for kind in ("npu", "io") for i in range(4)} | {"l2": 4}
-    assert (inside.ports, inside.middle, inside.bytes_per_s) == (12, 3, 3e12)
+    assert (inside.ports, inside.middle_switches, inside.bytes_per_s) == (12, 3, 3e12)
     top = fabric.interconnects[fabric.node_index["l2"]]
     assert [len(ports) for ports in top.ports_of.values()] == [2] * 5
 
@@ -131,7 +131,7 @@ def test_nothing_that_costs_more_saves_turns(tmp_path: Path, seed: int) -> None:
         return run_collectives(topology, "all_reduce", GIB, groups[:count]).time_s
 
     least = time_s() * (1 - 1e-9)
-    assert time_s(middle=3) <= time_s()
+    assert time_s(middle_switches=3) <= time_s()
     assert time_s(count=4) <= time_s()
     for factor in (1.01, 1.3, 2, 7):
         assert time_s(uplink=12e12 / factor) >= least

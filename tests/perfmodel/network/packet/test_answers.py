@@ -6,7 +6,7 @@ from fred_hw.protocol import ProtocolSpec
 from perfmodel.clock import Clock
 from perfmodel.network.packet.answers import Answers, Heard
 
-PROTOCOL = ProtocolSpec(ack_interval=4, idle_cycles=64, timeout_cycles=1024)
+PROTOCOL = ProtocolSpec(ack_interval=4, nack_timeout_cycles=64, timeout_cycles=1024)
 CYCLES = 4.0
 
 
@@ -44,14 +44,14 @@ def test_an_interval_of_packets_is_acknowledged_at_once() -> None:
 
 
 @pytest.mark.parametrize(("second", "expected"), [(23, [46.0]), (24, [27.0, 51.0])])
-def test_a_pause_of_a_quarter_of_idle_cycles_is_acknowledged(
+def test_a_pause_of_a_quarter_of_nack_timeout_cycles_is_acknowledged(
     second: int, expected: list[float]
 ) -> None:
     """Sixteen cycles without a flit behind the one at 7: the next comes at 24 or later."""
     assert acks(0, second) == [one + (0 if len(expected) > 1 else 4) for one in expected]
 
 
-def test_flits_of_others_put_it_off_until_idle_cycles_of_its_own() -> None:
+def test_flits_of_others_put_it_off_until_nack_timeout_cycles_of_its_own() -> None:
     assert acks(0, others=(8, 16)) == [23 + 16 + CYCLES]
     assert acks(0, others=tuple(range(8, 200, 8))) == [7 + 64 + CYCLES]
 
@@ -60,7 +60,9 @@ def test_none_waits_for_more_than_half_of_the_timeout() -> None:
     """With pauses that are too short all the time, and an interval that is too long."""
     clock, heard = Clock(0.0), Heard()
     circuit = Circuit(clock, heard)
-    spec = ProtocolSpec(ack_interval=32, window_packets=64, idle_cycles=128, timeout_cycles=1024)
+    spec = ProtocolSpec(
+        ack_interval=32, window_packets=64, nack_timeout_cycles=128, timeout_cycles=1024
+    )
     circuit.answers = Answers(clock, spec, CYCLES, heard, circuit.say)
     for at in range(0, 800, 30):
         circuit.packet(at)

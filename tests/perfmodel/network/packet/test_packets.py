@@ -73,7 +73,7 @@ def test_sources_of_one_circuit_take_turns() -> None:
     assert [number for number, _ in ends(SIZES, *sent)] == [0, 3, 1, 2]
 
 
-def test_a_packet_waits_until_the_next_queue_has_room_for_a_largest_one() -> None:
+def test_a_packet_waits_until_the_next_queue_has_space_for_a_largest_one() -> None:
     """The first leaves its queue at 10; 8 cycles and a credit later the third may go."""
     sent = [("a", 0, 8, (0, 1))] * 3
     assert ends(SIZES, *sent) == [(0, 21), (1, 29), (2, 21 + 10 + 11)]
@@ -89,7 +89,7 @@ def test_what_waits_at_the_head_of_a_queue_holds_up_its_own_circuit_alone() -> N
     assert dict(ends(ROOMY, *busy, *urgent))[5] == 8 + 10 + 4 + 7
 
 
-def test_room_is_told_of_flit_by_flit() -> None:
+def test_space_is_told_of_flit_by_flit() -> None:
     """Behind 12 flits in a queue of 16 a packet goes when four have left, from 10 on."""
     sent = [("a", 0, 8, (0, 1)), ("a", 0, 4, (0, 1)), ("a", 0, 8, (0, 1))]
     assert dict(ends(SIZES, *sent))[2] == 10 + 4 + 3 + 10 + 4 + 7
@@ -170,7 +170,7 @@ def test_acks_take_as_long_as_flits_of_a_slow_link() -> None:
 
 
 def test_what_waits_for_a_slow_link_holds_up_others_when_its_output_is_full() -> None:
-    """There is room for a packet, and for as many flits more as are inside of the switch."""
+    """There is space for a packet, and for as many flits more as are inside of the switch."""
     first, other = ("a", 0, 8, (1,)), ("a", 0, 8, (2,))
 
     def leaves(inside: float, *sent: tuple[str, int, int, tuple[int, ...]]) -> float:
@@ -202,7 +202,7 @@ def test_one_flit_has_the_next_of_its_queue_behind_it_where_a_path_stays_for_a_c
     assert [number for number, _ in ends(again, sent[0], sent[2], sent[3])] == [0, 1, 2]
 
 
-def test_room_of_a_quick_packet_is_not_told_of_before_that_of_a_slow_one() -> None:
+def test_space_of_a_quick_packet_is_not_told_of_before_that_of_a_slow_one() -> None:
     """Whoever waits is told of the last one in order, or would wait for ever."""
     small = SLOW._replace(buffer_flits=16)
     mixed = [("a", 0, 8, (1, 2)), ("a", 0, 8, (3, 2)), ("b", 0, 8, (0, 2))] * 6
@@ -232,7 +232,7 @@ def test_an_ack_goes_ahead_of_what_waits_for_a_slow_link_but_of_two_flits() -> N
 
 
 def test_who_is_next_is_known_when_the_packet_before_has_passed_a_switch() -> None:
-    """The third one has at 24, and there is room at 32: who comes between waits for its turn.
+    """The third one has at 24, and there is space at 32: who comes between waits for its turn.
 
     Then one flit goes, behind which is who has come meanwhile, not the next one of its queue.
     """

@@ -22,7 +22,7 @@ def sizes_of_a_plane() -> Sizes:
     return router_sizes(topology, topology.endpoint, 1)
 
 
-def test_outputs_have_the_room_of_those_in_hardware() -> None:
+def test_outputs_have_the_space_of_those_in_hardware() -> None:
     """Two packets, and what is in the interconnect and around the queue."""
     topology, sizes = plane_topology(load_plane_cycles(), in_network=False), sizes_of_a_plane()
     port = OutputPort(spec=SwitchSpec(ports=4, lanes=1), latency=topology.inside_cycles)
