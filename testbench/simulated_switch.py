@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.sim import Simulator
 
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from testbench.models.endpoint import Endpoint, Flit
@@ -168,10 +168,14 @@ class SimulatedSwitch:
             port: [word for one in came for word in one] for port, came in enumerate(new) if came
         }
 
+    async def wait(self, cycles: int) -> None:
+        """Let the NPUs act for so many cycles."""
+        await self._step(cycles)
+
     def restart(self, phase: int, generation: int) -> None:
         """Make all NPUs restart the packet numbers of a phase at 0, in a generation."""
         for npu in self.npus:
-            npu.forget(phase, generation)
+            npu.forget(phase, generation % GENERATIONS)
 
     @property
     def interrupted(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def _mesh_phases() -> Any:
     return MeshPhasesMeasurement(spec=mesh, strategies=strategies, flits=_FLITS)
 
 
-def _trees() -> Any:
+def _trees(columns: int, entries: int, **how: Any) -> Any:
     from fred_hw.endpoint_spec import EndpointSpec
     from fred_hw.mesh.load import load_mesh
     from fred_hw.mesh.tree_program import TreeEdge
@@ -131,8 +132,9 @@ def _trees() -> Any:
     from perfmodel.topology.parse import parse_topology
     from testbench.characterize_trees import TreesMeasurement
 
-    mesh = load_mesh(str(ROOT / "examples/mesh-5x4.yaml"))
-    endpoint = EndpointSpec(read_ports=2, schedule_entries=96)
+    mesh = load_mesh(str(ROOT / "examples/mesh-5x4.yaml")).with_changes(
+        width=columns, endpoint=EndpointSpec(read_ports=2, schedule_entries=entries)
+    )
     topology = parse_topology(f"mesh:{mesh.width}x{mesh.height}", "ideal")
     graph = with_single_ports(graph_of(topology, range(mesh.routers)))
     edges = [
@@ -140,7 +142,7 @@ def _trees() -> Any:
         for root, tree in grow(graph, full_slots=True).trees.items()
         for edge in tree
     ]
-    return TreesMeasurement(spec=mesh.with_changes(endpoint=endpoint), edges=edges, flits=_FLITS)
+    return TreesMeasurement(spec=mesh, edges=edges, **how)
 
 
 def _iteration(rtl: str, topology: str, algorithm: str = "published") -> Callable[[], Any]:
@@ -290,7 +292,13 @@ ENTRIES = {
         "all-reduces along the trees of MultiTree on a mesh, by schedule tables of endpoints",
         3,
         _OF_TREES,
-        _trees,
+        partial(_trees, 5, 96, flits=_FLITS),
+    ),
+    "mesh-4x4-trees": Entry(
+        "the same on a mesh of 4 x 4, with two estimates of a step",
+        3,
+        _OF_TREES,
+        partial(_trees, 4, 64, flits=(128, 1024, 8192), setups=(280, 220)),
     ),
     "iteration-wafer-20": Entry(
         "an iteration on a plane of FRED-D",

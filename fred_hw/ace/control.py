@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from fred_hw.control.common_registers import COUNT_BITS
+from fred_hw.gates.select import any_of
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -44,9 +45,9 @@ class AceControl(Unit):
         Of this end in the fabric.
     send_clear, receive_clear : Out(3)
         Start the numbers of a circuit's flow at 0.
-    forget, held : Out(phases), In(phases)
-        Phases whose numbers start at 0, and those that a circuit has set which is not at rest. None
-        of the former is one of the latter.
+    forget : Out(phases)
+        Phases whose numbers start at 0. None of them is in use: no descriptor of the phase is
+        prepared, and each circuit that got one has been at rest since.
     partner, link : In(1)
         Errors of the link, see ``CAUSES``.
     counts : In(read_ports * len(COUNTERS))
@@ -56,7 +57,7 @@ class AceControl(Unit):
     Timing
     ------
     Latency : 1 cycle from ``done`` to DONE and COMPLETED, and from an error to ERROR, 2 to ``irq``;
-        2 from an event to its counter; 2 from ``held`` to ``forget``.
+        2 from an event to its counter.
     Throughput : an event of each input per cycle.
     Paths : none.
     Reset : clears all registers, and forgets a descriptor that is prepared.
@@ -74,7 +75,6 @@ class AceControl(Unit):
     send_clear: Signal
     receive_clear: Signal
     forget: Signal
-    held: Signal
     partner: Signal
     link: Signal
     counts: Signal
@@ -95,7 +95,6 @@ class AceControl(Unit):
             "send_clear": Out(DATA_COUNT),
             "receive_clear": Out(DATA_COUNT),
             "forget": Out(spec.protocol.phases),
-            "held": In(spec.protocol.phases),
             "partner": In(1),
             "link": In(1),
             "counts": In(spec.endpoint.read_ports * len(COUNTERS)),
@@ -179,6 +178,7 @@ class AceControl(Unit):
             schedule.given.eq(prepare.valid),
             schedule.i.eq(prepare.o),
             prepare.ready.eq(schedule.taken),
+            prepare.discards.eq(schedule.refused),
             self.valid.eq(schedule.valid),
             self.work.eq(schedule.o),
             schedule.space.eq(self.ready),
@@ -194,17 +194,27 @@ class AceControl(Unit):
         return schedule.refused
 
     def _forget(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> Signal:
-        """Forget phases unless one of them is in use; return whether that is refused."""
-        asked, held = (Signal.like(self.forget, name=f"forget_{one}") for one in ("asked", "held"))
+        """Forget phases, unless one of them is in use; return whether that is refused."""
+        asked, used = (Signal.like(self.forget, name=f"forget_{one}") for one in ("asked", "used"))
         refused = Signal(name="forget_refused")
-        # That a circuit rests is known late; when it does, no descriptor begins so soon.
         m.d.sync += [
             asked.eq(registers.forget_value),
-            held.eq(self.held),
+            used.eq(prepare.phases | any_of(self._phases_in_use(m, prepare))),
             self.forget.eq(asked & ~refused.replicate(len(asked))),
         ]
-        m.d.comb += [refused.eq((asked & held).any()), prepare.forget.eq(self.forget)]
+        m.d.comb += [refused.eq((asked & used).any()), prepare.forget.eq(self.forget)]
         return refused
+
+    def _phases_in_use(self, m: Module, prepare: AcePrepare) -> list[Signal]:
+        """Return for each circuit the phases of descriptors that it got since it was at rest."""
+        circuits: list[Signal] = []
+        for k, name in enumerate(DATA_CIRCUITS):
+            used = Signal.like(self.forget, name=f"{name}_phases")
+            keeps = (self.busy[k] | ~self.idle[k]).replicate(len(used))
+            gets = self.valid[k].replicate(len(used))
+            m.d.sync += used.eq((used & keeps) | (prepare.phases & gets))
+            circuits.append(used)
+        return circuits
 
     def _errors(
         self,

@@ -38,7 +38,7 @@ CAUSES = {
     "without FORGET, or that does not name a flow in which it sends or receives",
     "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
     "full": "descriptor for a circuit whose queue is full",
-    "locked": "COMMAND written while a descriptor was prepared, or FORGET of a phase under way",
+    "locked": "COMMAND written while a descriptor was prepared, or FORGET of a phase in use",
     "address": ADDRESS,
     "strobe": STROBE,
     "partner": PARTNER,

@@ -1,12 +1,12 @@
 """The collective engine: everything of an endpoint except the link."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
-from fred_hw.gates.select import any_of, sum_of
+from fred_hw.gates.select import sum_of
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
@@ -131,7 +131,6 @@ class AceEngine(Unit):
             self.send_clear.eq(control.send_clear),
             self.receive_clear.eq(control.receive_clear),
             self.forget.eq(control.forget),
-            control.held.eq(any_of([self._held(k, control) for k in range(DATA_COUNT)])),
             # The link does not know of flits for which it has no place yet.
             control.idle.eq(self.idle & ~Cat(one.valid for one in outlet.send)),
             control.up.eq(self.up),
@@ -161,14 +160,6 @@ class AceEngine(Unit):
                 control.done[k].eq(channel.done),
             ]
         self._count(m, control, intake, scratchpad)
-
-    def _held(self, circuit: int, control: AceControl) -> Value:
-        """Return the phases that a virtual channel has set, unless it is idle."""
-        flows = self.send_flow[circuit], self.receive_flow[circuit]
-        phases = range(self.spec.protocol.phases)
-        held = Cat(any_of([flow.phase == phase for flow in flows]) for phase in phases)
-        rests = ~control.busy[circuit] & control.idle[circuit]
-        return held & ~rests.replicate(len(held))
 
     def _read(self, m: Module, prefix: str, reader: AceReader, scratchpad: AceScratchpad) -> None:
         """Connect a reader between its memory port and the slots."""

@@ -84,13 +84,15 @@ class AcePrepare(Unit):
     descriptor : In(descriptor_layout())
         The rest of it, in that cycle.
     forget : In(phases)
-        Phases that may have another generation from now on.
-    busy : Out(1)
-        One is prepared.
+        Phases that may have another generation from now on; none of ``phases``.
+    busy, phases : Out(1), Out(phases)
+        A descriptor is prepared; the phases that it names.
     valid, ready : Out(3), In(3)
         One bit for a cycle when one is ready, and queues that have space.
     o : Out(work_layout(spec))
         What is queued.
+    discards : In(1)
+        The descriptor of ``valid`` is not queued after all, so its generations are not kept.
     refused : Out(5)
         A bit of ``REASONS`` for a cycle when one is refused.
 
@@ -108,9 +110,11 @@ class AcePrepare(Unit):
     descriptor: data.View
     forget: Signal
     busy: Signal
+    phases: Signal
     valid: Signal
     ready: Signal
     o: data.View
+    discards: Signal
     refused: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -123,9 +127,11 @@ class AcePrepare(Unit):
             "descriptor": In(descriptor_layout()),
             "forget": In(spec.protocol.phases),
             "busy": Out(1),
+            "phases": Out(spec.protocol.phases),
             "valid": Out(DATA_COUNT),
             "ready": In(DATA_COUNT),
             "o": Out(work_layout(spec)),
+            "discards": In(1),
             "refused": Out(len(REASONS)),
         }
         super().__init__(members)
@@ -218,14 +224,15 @@ class AcePrepare(Unit):
             names.append(Cat(is_phase & (flow.number == phase) for phase in range(phases)))
         taken, behind, clash = Signal(), Signal(), Signal(name="generations_differ")
         m.d.comb += [
-            taken.eq(self.valid.any()),
+            self.phases.eq((names[0] | names[1]) & self.busy.replicate(phases)),
+            taken.eq(self.valid.any() & ~self.discards),
             write.addr.eq(Mux(behind, flows[1].number, flows[0].number)[:bits]),
             write.data.eq(Mux(behind, flows[1].generation, flows[0].generation)),
             write.en.eq((taken & names[0].any()) | (behind & names[1].any())),
         ]
         m.d.sync += [
             behind.eq(taken),
-            named.eq((named | ((names[0] | names[1]) & taken.replicate(phases))) & ~self.forget),
+            named.eq((named | (self.phases & taken.replicate(phases))) & ~self.forget),
             clash.eq((names[0] & names[1]).any() & (flows[0].generation != flows[1].generation)),
         ]
         return others[0] | others[1] | clash

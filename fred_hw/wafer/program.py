@@ -13,10 +13,10 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.control.access import Access
 from fred_hw.control.phase_entry import entry_word
-from fred_hw.control.registers import WORD_BITS, WORD_BYTES
+from fred_hw.control.registers import WORD_BITS, WORD_BYTES, Register, RegisterMap
 from fred_hw.control.switch_map import switch_map
 from fred_hw.errors import FieldError
-from fred_hw.protocol import DATA_CIRCUITS, FULL_GENERATIONS
+from fred_hw.protocol import DATA_CIRCUITS, FULL_GENERATIONS, GENERATIONS
 from fred_hw.spec import SwitchSpec
 
 from .flows import PhaseWays
@@ -32,6 +32,17 @@ PROGRAM_SCHEMA = "fred-wafer-program/1"
 
 COLLECTIVES = ("in-network", "ring")
 """Executors of phases: switches (FRED-B, D), or endpoints by unicasts (FRED-A, C)."""
+
+
+def _words(register: Register, bits: Sequence[int]) -> list[int]:
+    """Return the words of a register in which some bits are set."""
+    value = sum(1 << bit for bit in bits)
+    return [value >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(register.words)]
+
+
+def _command_is_over(registers: RegisterMap) -> Step:
+    """Return the wait until the last command is neither under way nor refused."""
+    return Step(registers.register("COMMAND_STATUS").address, 0, 3)
 
 
 @dataclass(frozen=True)
@@ -136,13 +147,11 @@ class WaferProgram(EndpointProgram):
         programs before: they cannot know how often a phase has been written since.
         """
         forget = endpoint_map(self.link).register("FORGET")
-        written = sum(1 << one.number for phase in self.phases for one in phase.entries)
-        words = [written >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(forget.words)]
         return [
             *super().begin_steps(npu),
             *(
                 Step(forget.address + WORD_BYTES * place, word)
-                for place, word in enumerate(words)
+                for place, word in enumerate(_words(forget, self._numbers()))
                 if word
             ),
         ]
@@ -166,14 +175,37 @@ class WaferProgram(EndpointProgram):
                         pairs.append((npu, one.send.number))
         return [*found.values()]
 
+    def erase_steps(self, chiplet: int) -> list[Step]:
+        """Return what is written to a chiplet's registers before a generation of packets returns.
+
+        Each chiplet may have entries of the phases, also one that has no part in them now. Sources
+        are idle before; see docs/how-to/driver.md, Rewriting a phase.
+        """
+        registers, steps, access = self._writer(chiplet)
+        if self.generation % GENERATIONS == 0:
+            for number in self._numbers():
+                access.erase_phase(number)
+                steps.append(_command_is_over(registers))
+        return steps
+
+    def drain_steps(self, chiplet: int) -> list[Step]:
+        """Return what waits until no packet of an erased phase is queued in a chiplet.
+
+        It begins ``timeout_cycles + 128 x ports`` cycles after ``erase_steps``, in one chiplet
+        after another.
+        """
+        queued = switch_map(self.plane.chiplets[chiplet].spec).register("QUEUED")
+        if self.generation % GENERATIONS:
+            return []
+        return [
+            Step(queued.address + WORD_BYTES * place, 0, word)
+            for place, word in enumerate(_words(queued, self._numbers()))
+            if word
+        ]
+
     def switch_steps(self, chiplet: int) -> list[Step]:
-        """Return the register writes of a chiplet: routes, then phases."""
-        registers = switch_map(self.plane.chiplets[chiplet].spec)
-        status = registers.register("COMMAND_STATUS").address
-        steps: list[Step] = []
-        access = Access(
-            registers, lambda address: 0, lambda address, value: steps.append(Step(address, value))
-        )
+        """Return what is written to a chiplet's registers: routes, then phases."""
+        registers, steps, access = self._writer(chiplet)
         for address in range(self.plane.addresses):
             access.write_route(address, self.route(chiplet, address))
         for phase in self.phases:
@@ -181,8 +213,21 @@ class WaferProgram(EndpointProgram):
                 if chiplet in one.ways.flows:
                     entry = self.entry(phase.circuit, one.ways, chiplet)
                     access.write_phase(one.number, entry)
-                    steps.append(Step(status, 0, 3))  # wait until neither busy nor refused
+                    steps.append(_command_is_over(registers))
         return steps
+
+    def _writer(self, chiplet: int) -> tuple[RegisterMap, list[Step], Access]:
+        """Return registers of a chiplet, no steps, and access that appends its writes to them."""
+        registers = switch_map(self.plane.chiplets[chiplet].spec)
+        steps: list[Step] = []
+        access = Access(
+            registers, lambda address: 0, lambda address, value: steps.append(Step(address, value))
+        )
+        return registers, steps, access
+
+    def _numbers(self) -> list[int]:
+        """Return the numbers of all entries of phases."""
+        return [one.number for phase in self.phases for one in phase.entries]
 
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
         """Return the successive descriptors of an endpoint's part of a phase; may be empty."""
@@ -253,6 +298,8 @@ class WaferProgram(EndpointProgram):
                 for one in phase.entries
                 if chiplet in one.ways.flows
             },
+            "erase_steps": [one.to_dict() for one in self.erase_steps(chiplet)],
+            "drain_steps": [one.to_dict() for one in self.drain_steps(chiplet)],
             "steps": [one.to_dict() for one in self.switch_steps(chiplet)],
         }
 

@@ -13,6 +13,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.tree_program import TreeProgram
 from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec
 from fred_hw.wafer.flows import NoWayError
 from fred_hw.wafer.phase import Phase
@@ -25,6 +26,7 @@ from testbench.collectives.fabric import Sizes
 
 from .generate import Group, random_plan
 from .plan import Plan
+from .trees import Schedule, circuits_of, random_trees
 
 __all__ = [
     "FABRICS",
@@ -32,6 +34,7 @@ __all__ = [
     "WAFER",
     "Campaign",
     "MeshFabric",
+    "TreesFabric",
     "WaferFabric",
     "campaign",
     "groups",
@@ -44,13 +47,17 @@ UNIFORM = Strategy.parse("MP3-DP3-PP1")
 
 _PHASES = 6
 
+_LATEST = 4000
+"""Cycles after which an endpoint starts its schedule at the latest."""
+
 
 @dataclass(frozen=True)
 class Campaign:
-    """A plan, and the software writes that precede it."""
+    """A plan, what software writes before it, and the schedule that endpoints run beside it."""
 
     plan: Plan
     program: EndpointProgram
+    schedule: Schedule | None = None
 
 
 def _wafer() -> WaferSpec:
@@ -163,6 +170,10 @@ class WaferFabric:
         return flows + [Flow([order[1]], sorted(order[7:]))] * rng.randint(0, 1)
 
 
+_ENDPOINT = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
+_WITH_TABLES = _ENDPOINT.model_copy(update={"schedule_entries": 64})
+
+
 class MeshFabric:
     """A mesh with an endpoint at each router.
 
@@ -172,11 +183,15 @@ class MeshFabric:
         Name of the fabric.
     width, height : int
         Routers.
+    endpoint : EndpointSpec
+        Sizes of the endpoints.
     more
         Other keys of the mesh.
     """
 
-    def __init__(self, name: str, width: int, height: int, **more: Any) -> None:
+    def __init__(
+        self, name: str, width: int, height: int, endpoint: EndpointSpec = _ENDPOINT, **more: Any
+    ) -> None:
         self.name = name
         protocol = ProtocolSpec(
             packet_flits=4,
@@ -193,7 +208,7 @@ class MeshFabric:
             height=height,
             lanes=1,
             protocol=protocol,
-            endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+            endpoint=endpoint,
             **more,
         )
 
@@ -210,17 +225,56 @@ class MeshFabric:
         return Campaign(plan, program)
 
 
+class TreesFabric(MeshFabric):
+    """A mesh whose endpoints run schedule tables, before or after the jobs of a random plan."""
+
+    def campaign(self, seed: int) -> Campaign:
+        """Return random trees, and a random plan of unicasts and rings."""
+        rng, npus = random.Random(f"trees {seed}"), self.mesh.routers
+        block = rng.choice((1, 5, rng.randint(1, 60)))
+        schedule = Schedule(
+            program=TreeProgram(
+                mesh=self.mesh,
+                edges=tuple(random_trees(rng, npus, self.pairs(rng))),
+                size=npus * block * _FLIT,
+                step_cycles=rng.choice((0, 0, rng.randint(1, 100), block + 150)),
+            ),
+            waits=tuple(rng.choice((0, 0, rng.randrange(_LATEST))) for _ in range(npus)),
+            runs=rng.choice((1, 1, 2)),
+            first=rng.random() < 0.5,
+        )
+        slot, pairs = self.mesh.endpoint.chunk_flits, circuits_of(schedule.program)
+        plan = random_plan(self.name, npus, slot, (), "", seed, pairs)
+        return Campaign(plan.behind(npus * block), schedule.program, schedule)
+
+    def pairs(self, rng: random.Random) -> list[tuple[int, int]]:
+        """Return the pairs that trees may use: neighbours, or all."""
+        every, width = range(self.mesh.routers), self.mesh.width
+        near = rng.random() < 0.5
+        return [
+            (a, b)
+            for a in every
+            for b in every
+            if a != b
+            and (not near or abs(a % width - b % width) + abs(a // width - b // width) == 1)
+        ]
+
+
 WAFER = WaferFabric()
 FABRICS = {
     one.name: one
     for one in (
         WAFER,
-        MeshFabric("row", 6, 1, controllers=False),
+        MeshFabric("row", 6, 1, _WITH_TABLES, controllers=False),
         MeshFabric("mesh", 3, 2),
         MeshFabric("adaptive", 3, 2, routing="odd_even_adaptive"),
+        TreesFabric("trees", 6, 1, _WITH_TABLES, controllers=False),
     )
 }
-"""Fabrics by name. Routers of the row have two or three ports, all others five."""
+"""Fabrics by their names. Routers of the row have two or three ports, all others five.
+
+"trees" has the hardware of the row, whose endpoints have a schedule table.
+"""
 
 
 def campaign(fabric: str, seed: int) -> Campaign:

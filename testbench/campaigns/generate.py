@@ -173,7 +173,13 @@ def _merged(a: Job, b: Job) -> Job:
 
 
 def random_plan(
-    fabric: str, npus: int, slot: int, groups: Sequence[Group], joined: str, seed: int
+    fabric: str,
+    npus: int,
+    slot: int,
+    groups: Sequence[Group],
+    joined: str,
+    seed: int,
+    pairs: Mapping[tuple[int, int], str] | None = None,
 ) -> Plan:
     """Return a random legal plan.
 
@@ -184,10 +190,12 @@ def random_plan(
     npus, slot, groups, joined
         As for operations of ``Making``.
     seed : int
-        The plan depends only on the seed and the groups.
+        All of it is a function of the seed, the groups and the pairs.
+    pairs : mapping of (int, int) to str
+        Circuits of the unicasts of some pairs; empty if there may be none.
     """
     rng = random.Random(seed)
-    making = Making(rng, npus, slot, groups, joined)
+    making = Making(rng, npus, slot, groups, joined, pairs=dict(pairs or {}))
     most = rng.choice((1, 4, 8, 16, 32))
     large = rng.choice((8, 40, 250))
     kinds = [making.chain, making.chain, making.ring, making.all_to_all, making.in_network]

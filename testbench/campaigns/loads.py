@@ -15,14 +15,13 @@ import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
-from fred_hw.control.access import Access
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import Finished
 from testbench.collectives.joined import run_joined
-from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, WRITE, Code, PlaneRun, codes
+from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 from testbench.models.golden import words_of
 from testbench.sim.tools import SimulatorError
 
@@ -43,6 +42,9 @@ _WRITES = 400
 
 _FORGET = 400
 """Cycles from the start of a load until endpoints are prepared and switches written."""
+
+_DRAIN = 256 + 24
+"""Cycles between reads of QUEUED at two switches, with the delay of a link."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,22 @@ class Loads:
     def memory(self) -> int:
         """Number of flits of each memory."""
         return self.loads[-1].plan.memory
+
+    def rewritten(self, number: int) -> tuple[WaferProgram, ...]:
+        """Return the programs of the phases of a load, one of each."""
+        own = self.generations[number]
+        return tuple(_of_phase(self.loads[number].program, *one) for one in own.items())
+
+    def erase_cycles(self, number: int) -> int:
+        """Return the cycles for which phases are erased before a load begins."""
+        if not number or all(one % GENERATIONS for one in self.generations[number].values()):
+            return 0
+        return _drop_cycles(self) + _DRAIN * len(WAFER.plane.chiplets)
+
+    def begin(self, number: int) -> int:
+        """Return the cycle in which a load begins, after phases have been erased."""
+        erased = sum(self.erase_cycles(one) for one in range(number + 1))
+        return number * self.cycles + erased
 
 
 def random_loads(seed: int) -> Loads:
@@ -138,10 +156,10 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
     steps: list[Code] = []
     ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
     for number, one in enumerate(given.loads):
-        ready = _FORGET + _WRITES
-        steps.append((LEAST, clock, number * given.cycles, _ANY))
+        begin = given.begin(number)
+        steps.append((LEAST, clock, begin, _ANY))
         steps += codes(one.program.begin_steps(npu))
-        steps.append((LEAST, clock, number * given.cycles + ready, _ANY))
+        steps.append((LEAST, clock, begin + _FORGET + _WRITES, _ANY))
         for job in one.plan.queues[npu]:
             steps += [(WAIT, 0, job.wait, 0)] if job.wait else []
             steps += codes(one.program.descriptor_steps(one.plan.descriptor(npu, job, _FLIT, fsms)))
@@ -158,26 +176,26 @@ def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferPro
 
 
 def _switch_codes(given: Loads, number: int) -> list[Code]:
-    """Return the driver steps of a switch after the first load."""
-    chiplet = WAFER.plane.chiplets[number]
-    registers = switch_map(chiplet.spec)
-    clock, queued, status = (
-        registers.register(name).address for name in ("CYCLES", "QUEUED", "COMMAND_STATUS")
-    )
+    """Return what the driver of a switch does behind the first load."""
+    clock = switch_map(WAFER.plane.chiplets[number].spec).register("CYCLES").address
     steps: list[Code] = []
-    access = Access(
-        registers, lambda _: 0, lambda address, value: steps.append((WRITE, address, value, 0))
-    )
-    for place, one in enumerate(given.loads[1:], 1):
-        steps.append((LEAST, clock, place * given.cycles + _FORGET, _ANY))
-        for phase, generation in given.generations[place].items():
-            if generation % GENERATIONS == 0:
-                access.erase_phase(phase)
-                steps.append((UNTIL, status, 0, 3))  # wait until neither busy nor refused
-        steps.append((UNTIL, queued, 0, (1 << _NUMBERS + 1) - 1))
-        for phase, generation in given.generations[place].items():
-            steps += codes(_of_phase(one.program, phase, generation).switch_steps(number))
+    for place in range(1, len(given.loads)):
+        begin, programs = given.begin(place), given.rewritten(place)
+        if erase := given.erase_cycles(place):
+            steps.append((LEAST, clock, begin - erase, _ANY))
+            steps += [code for one in programs for code in codes(one.erase_steps(number))]
+            drops = begin - erase + _drop_cycles(given) + _DRAIN * number
+            steps.append((LEAST, clock, drops, _ANY))
+            steps += [code for one in programs for code in codes(one.drain_steps(number))]
+        steps.append((LEAST, clock, begin + _FORGET, _ANY))
+        steps += [code for one in programs for code in codes(one.switch_steps(number))]
     return steps
+
+
+def _drop_cycles(given: Loads) -> int:
+    """Return the cycles after which a switch has dropped packets of a phase that was erased."""
+    ports = max(one.spec.ports for one in WAFER.plane.chiplets)
+    return given.loads[0].program.link.protocol.timeout_cycles + 128 * ports
 
 
 def loads_fail(given: Loads) -> str:
@@ -193,7 +211,7 @@ def loads_fail(given: Loads) -> str:
         faults=plan.faults,
         memory_stalls=plan.stalls,
         behind={number: _switch_codes(given, number) for number in range(len(chiplets))},
-        limit=given.cycles * (len(given.loads) + 1),
+        limit=given.begin(len(given.loads) - 1) + 2 * given.cycles,
         seed=given.seed + 1,
     )
     try:
@@ -217,12 +235,10 @@ def loads_fail(given: Loads) -> str:
 
 
 def _late_loads(given: Loads, found: Finished) -> list[int]:
-    """Return loads that were not complete, packets included, before the next one started."""
-    protocol = given.loads[0].program.link.protocol
-    ports = max(one.spec.ports for one in WAFER.plane.chiplets)
-    rest = protocol.timeout_cycles + 128 * ports
+    """Return the loads that were not over, and their packets gone, before the next one."""
+    rest = _drop_cycles(given)
     ends = [max(times) for times in zip(*(one["CYCLES"] for one in found.reads), strict=True)]
-    return [n for n, end in enumerate(ends) if end + rest > given.cycles * (n + 1)]
+    return [n for n, end in enumerate(ends) if end + rest > given.begin(n) + given.cycles]
 
 
 def run_loads_seed(seed: int, tries: int = 0) -> str:

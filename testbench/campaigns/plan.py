@@ -130,6 +130,18 @@ class Plan:
 
         return replace(self, queues=tuple(kept(queue) for queue in self.queues))
 
+    def behind(self, flits: int) -> "Plan":
+        """Return the plan with all its buffers behind the first flits of memories."""
+        operations = [
+            replace(
+                one,
+                read=tuple(flits + first for first in one.read),
+                write=tuple(flits + first for first in one.write),
+            )
+            for one in self.operations
+        ]
+        return replace(self, operations=tuple(operations), memory=flits + self.memory)
+
     def descriptor(self, npu: int, job: Job, flit: int, fsms: int) -> Descriptor:
         """Return the descriptor that an endpoint writes for a job, given the bytes of a flit."""
         piece = job.sends or job.receives

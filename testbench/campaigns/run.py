@@ -11,14 +11,16 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import Finished, Flits
 from testbench.collectives.joined import run_joined
-from testbench.collectives.plane import SHOW, STEP_CYCLES, PlaneRun, npu_steps
+from testbench.collectives.plane import SHOW, STEP_CYCLES, Code, PlaneRun, npu_steps
 from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_mesh import carry_out
 from testbench.models.golden_plane import walk_phase
+from testbench.models.golden_trees import all_reduce_along_trees
 from testbench.sim.tools import SimulatorError
 
 from .fabrics import FABRICS, Campaign, campaign
 from .plan import Operation, Plan
+from .trees import Schedule
 
 __all__ = ["bound", "differences", "fails", "replay", "reproduction", "run_seed", "shrunk"]
 
@@ -30,15 +32,20 @@ def bound(one: Campaign) -> int:
     """Return the number of cycles within which a plan must end.
 
     Flits one after another, each with its share of timeouts where links lose some and of memory
-    that stalls at both ends; all waits, one after another; and timeouts of each job.
+    that stalls at both ends; all waits, one after another; and timeouts of each job and entry.
     """
-    plan, protocol = one.plan, one.program.link.protocol
+    plan, schedule, protocol = one.plan, one.schedule, one.program.link.protocol
     jobs = [job for queue in plan.queues for job in queue]
     flits = sum(side.flits for job in jobs for side in (job.sends, job.receives) if side)
-    waits = sum(job.wait for job in jobs)
+    waits, count = sum(job.wait for job in jobs), len(jobs)
+    if schedule:
+        npus = range(schedule.program.npus)
+        flits += schedule.flits
+        count += sum(schedule.entries(npu).total() for npu in npus)
+        waits += schedule.cycles + STEP_CYCLES * max(len(schedule.codes(npu)) for npu in npus)
     lost = plan.faults / 1_000_000
     each = 8 / (1 - plan.stalls / 100) + 4 * lost * protocol.timeout_cycles
-    return int(10_000 + waits + each * flits + protocol.timeout_cycles * len(jobs))
+    return int(10_000 + waits + each * flits + protocol.timeout_cycles * count)
 
 
 def fails(one: Campaign) -> str:
@@ -49,19 +56,7 @@ def fails(one: Campaign) -> str:
     ready = STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
     registers = endpoint_map(program.link)
     dropped = (SHOW, registers.register("DROPPED").address, 0, 0)
-    fsms = program.link.endpoint.fsms
-    steps = [
-        [
-            *npu_steps(
-                program,
-                npu,
-                [(job.wait, plan.descriptor(npu, job, _FLIT, fsms)) for job in queue],
-                ready,
-            ),
-            dropped,
-        ]
-        for npu, queue in enumerate(plan.queues)
-    ]
+    steps = [[*_steps(one, npu, ready), dropped] for npu in range(len(plan.queues))]
     run = PlaneRun(
         program=program,
         steps=steps,
@@ -79,6 +74,18 @@ def fails(one: Campaign) -> str:
     return _wrong(one, before, found)
 
 
+def _steps(one: Campaign, npu: int, ready: int) -> list[Code]:
+    """Return what the driver of an endpoint does: jobs, and the schedule before or after them."""
+    plan, program, schedule = one.plan, one.program, one.schedule
+    fsms = program.link.endpoint.fsms
+    jobs = [(job.wait, plan.descriptor(npu, job, _FLIT, fsms)) for job in plan.queues[npu]]
+    if not schedule:
+        return npu_steps(program, npu, jobs, ready)
+    table = schedule.codes(npu)
+    before, behind = (table, []) if schedule.first else ([], table)
+    return npu_steps(program, npu, jobs, ready, before, behind, schedule.entries(npu))
+
+
 def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
     errors = [npu for npu, reads in enumerate(found.reads) if reads["ERROR"] != [0]]
     if errors:
@@ -88,6 +95,8 @@ def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
     for number, each in enumerate(one.plan.operations):
         if number in used:
             replay(one, each, wanted)
+    if one.schedule:
+        _replay_schedule(one.schedule, wanted)
     for npu, want in enumerate(wanted):
         if what := differences(npu, words_of(found.memories[npu], one.program.link), want):
             return what
@@ -120,6 +129,17 @@ def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
         memories[npu][first : first + each.flits] = results[npu]
 
 
+def _replay_schedule(schedule: Schedule, memories: list[Words]) -> None:
+    """Carry out the all-reduces of a schedule, at the beginning of all memories."""
+    program = schedule.program
+    flits = program.size * 8 // program.link.data_width
+    for _ in range(schedule.runs):
+        own = [memory[:flits] for memory in memories]
+        sums = all_reduce_along_trees(program.edges, own, reduction_of(program.link))
+        for memory in memories:
+            memory[:flits] = sums
+
+
 def shrunk(one: Campaign, tries: int = 40) -> Campaign:
     """Return a reduced campaign that still fails, after a limited number of runs."""
 
@@ -145,9 +165,12 @@ def shrunk(one: Campaign, tries: int = 40) -> Campaign:
 
 
 def reproduction(one: Campaign, what: str) -> str:
-    """Return the text with which a failure can be reproduced."""
-    phases = [f"  phase {p.number} on {p.circuit}: {p.flows}" for p in one.program.phases]
-    return "\n".join([f"{what}", one.plan.text(), *phases])
+    """Return what readers need to repeat a failure."""
+    if one.schedule:
+        more = [one.schedule.text()]
+    else:
+        more = [f"  phase {p.number} on {p.circuit}: {p.flows}" for p in one.program.phases]
+    return "\n".join([f"{what}", one.plan.text(), *more])
 
 
 def run_seed(fabric: str, seed: int, tries: int = 0) -> str:

@@ -93,7 +93,13 @@ def codes(steps: Sequence[Step]) -> list[Code]:
 
 
 def npu_steps(
-    program: EndpointProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
+    program: EndpointProgram,
+    npu: int,
+    jobs: Sequence[tuple[int, Descriptor]],
+    ready: int,
+    before: Sequence[Code] = (),
+    behind: Sequence[Code] = (),
+    entries: Mapping[str, int] | None = None,
 ) -> list[Code]:
     """Return the driver steps of an endpoint.
 
@@ -107,13 +113,18 @@ def npu_steps(
         Cycles to wait, and what is queued then.
     ready : int
         Cycles until routes and phases are written.
+    before, behind : sequence of Code
+        What it does before it queues jobs, and when all are queued.
+    entries : mapping of str to int
+        Descriptors of each virtual channel that are completed beside the jobs.
     """
-    steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
-    count: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0), *before]
+    count: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0) | dict(entries or {})
     for wait, descriptor in jobs:
         steps += [(WAIT, 0, wait, 0)] if wait else []
         steps += codes(program.descriptor_steps(descriptor))
         count[descriptor.circuit] += 1
+    steps += behind
     for name, jobs_of in count.items():
         steps.append((UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
     error = endpoint_map(program.link).register("ERROR").address

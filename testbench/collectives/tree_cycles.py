@@ -1,6 +1,6 @@
 """Cycles of a tree all-reduce on a mesh, with results checked bit for bit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fred_hw.ace.endpoint_map import endpoint_map
@@ -12,7 +12,7 @@ from testbench.models.golden_phase import numbers_of
 from testbench.models.golden_trees import all_reduce_along_trees
 from testbench.sim.tools import SimulatorError
 
-from .fabric import Finished
+from .fabric import Finished, Flits
 from .phase_cycles import random_memories
 from .plane import SHOW, Code, PlaneRun, codes
 
@@ -32,6 +32,8 @@ class TreeRun:
         From the first start of a schedule to the last [cycles].
     flits : int
         Flits of results that were compared with the golden model.
+    last_steps : tuple of int
+        Step that the lockstep counter of each endpoint shows in the end.
     finished : Finished
         Memories and faults.
     """
@@ -39,6 +41,7 @@ class TreeRun:
     cycles: int
     skew: int
     flits: int
+    last_steps: tuple[int, ...]
     finished: Finished
 
 
@@ -82,6 +85,21 @@ def tree_cycles(
             limit=limit or 20_000 + 8 * most + 40 * flits + 1000 * program.steps,
         )
     )
+    _check(program, before, done)
+    step = endpoint_map(program.link).register("SCHEDULE_STATUS").field("step")
+    steps_shown = [(one["SCHEDULE_STATUS"][-1] & step.mask) >> step.low for one in done.reads]
+    first, last, _ = zip(*done.times, strict=True)
+    return TreeRun(
+        cycles=max(last) - min(first),
+        skew=max(first) - min(first),
+        flits=flits * program.npus,
+        last_steps=tuple(steps_shown),
+        finished=done,
+    )
+
+
+def _check(program: TreeProgram, before: Sequence[Flits], done: Finished) -> None:
+    """Refuse a run in which an endpoint has refused an entry, or a result is wrong."""
     if errors := [npu for npu, one in enumerate(done.reads) if any(one["ERROR"])]:
         raise SimulatorError(f"NPU {errors[0]} has refused an entry")
     buffer = Buffer(0, program.size)
@@ -93,8 +111,6 @@ def tree_cycles(
     for npu, memory in enumerate(done.memories):
         if (numbers_of(program, memory, buffer) != want).any():
             raise SimulatorError(f"NPU {npu} has a wrong result")
-    first, last = zip(*done.times, strict=True)
-    return TreeRun(max(last) - min(first), max(first) - min(first), flits * program.npus, done)
 
 
 def _steps(program: TreeProgram, npu: int, most: int) -> list[Code]:
@@ -102,6 +118,8 @@ def _steps(program: TreeProgram, npu: int, most: int) -> list[Code]:
     registers = endpoint_map(program.link)
     load = program.load_steps(npu)
     idle = [load[0]] * (most - len(load))
-    show = (SHOW, registers.register("ERROR").address, 0, 0)
+    error, status = (
+        (SHOW, registers.register(name).address, 0, 0) for name in ("ERROR", "SCHEDULE_STATUS")
+    )
     steps: list[Step] = [*program.begin_steps(npu), *idle, *load]
-    return [*codes(steps), show, *codes(program.run_steps()), show]
+    return [*codes(steps), error, *codes(program.run_steps()), error, status]

@@ -12,6 +12,7 @@ from fred_hw.wafer.load import load_wafer
 from gen.replay import LongestWay, longest_in_mesh, longest_in_plane, replay_on_way
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from synth.classes import CLASSES, UNKNOWN
+from tests.records import shipped
 
 from .pages import ROOT
 
@@ -83,6 +84,21 @@ def test_endpoint_page_has_what_replay_takes_in_fabrics() -> None:
         f"the round trip is {said['longest_way']['round_trip_cycles']} cycles and full rate "
         f"takes {said['packets_for_full_rate']} packets" in " ".join(page.split())
     )
+
+
+def test_page_on_schedules_has_the_cycles_of_the_record_of_trees() -> None:
+    """Each row of the page is measured, and is nearly as long as its steps if these suffice."""
+    measured: dict[tuple[int, ...], int] = {}
+    for row in shipped("mesh-4x4-trees")["rows"]:
+        block = row["flits"] // 16
+        measured[row["steps"], block, row["step_cycles"] - block] = row["cycles"]
+    told = rows("docs/explanation/schedules.md", "estimates of the setup:")
+    for mesh, *cells in told:
+        steps, block, setup, cycles, beyond = (int(one.replace(",", "")) for one in cells)
+        assert (mesh, cycles) == ("4 x 4", measured[steps, block, setup])
+        assert beyond == cycles - steps * (block + setup)
+        assert (beyond <= 150) == (setup == 280)
+    assert len(told) == 4
 
 
 def test_protocol_page_has_the_places_of_all_fields() -> None:

@@ -8,20 +8,26 @@ import pytest
 from fred_cli.records.registry import ENTRIES
 from fred_hw.files import validate
 from fred_hw.mesh.tree_program import TREE_ALGORITHM, TreeEdge
-from testbench import characterize_trees
 from testbench.characterize_trees import SETUP_CYCLES, TreesMeasurement
 from tests.records import shipped
 
 NAME = "mesh-5x4-trees"
 
 
-def test_record_is_of_the_trees_and_estimates_of_today() -> None:
-    measurement, record = ENTRIES[NAME].measure(), shipped(NAME)
+@pytest.mark.parametrize(
+    ("name", "npus", "steps", "setups"),
+    [(NAME, 20, 26, {SETUP_CYCLES}), ("mesh-4x4-trees", 16, 21, {220, 280})],
+)
+def test_record_is_of_the_trees_and_estimates_of_today(
+    name: str, npus: int, steps: int, setups: set[int]
+) -> None:
+    measurement, record = ENTRIES[name].measure(), shipped(name)
     assert isinstance(measurement, TreesMeasurement)
-    assert list(measurement.other_inputs(validate(ENTRIES[NAME].model, record, NAME))) == []
+    assert list(measurement.other_inputs(validate(ENTRIES[name].model, record, name))) == []
     for row in record["rows"]:
-        assert (row["algorithm"], row["steps"]) == (TREE_ALGORITHM, 2 * 26)
-        assert row["step_cycles"] == -(-row["flits"] // 20) + SETUP_CYCLES
+        assert (row["algorithm"], row["steps"]) == (TREE_ALGORITHM, 2 * steps)
+    found = {row["step_cycles"] - -(-row["flits"] // npus) for row in record["rows"]}
+    assert found == setups
 
 
 def recorded() -> Any:
@@ -50,7 +56,12 @@ def test_other_edges_are_told_whatever_their_number_of_steps() -> None:
     assert list(in_other_order.other_inputs(recorded())) == []
 
 
-def test_another_estimate_of_the_setup_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(characterize_trees, "SETUP_CYCLES", 321)
-    [why] = ENTRIES[NAME].measure().other_inputs(recorded())
-    assert why == "step_cycles: 327, 328, 346, 347, 423, 424, 730, 731"
+def test_another_estimate_of_the_setup_is_told() -> None:
+    measurement = replace(ENTRIES[NAME].measure(), setups=(SETUP_CYCLES, 321))
+    [why] = measurement.other_inputs(recorded())
+    assert why == "step_cycles: 328, 347, 424, 731"
+
+
+def test_an_empty_tree_is_told() -> None:
+    measurement = replace(ENTRIES[NAME].measure(), edges=())
+    assert "steps: 0, 52" in list(measurement.other_inputs(recorded()))

@@ -136,6 +136,66 @@ async def test_flow_stays_while_flits_wait_for_the_link(bench: EngineBench, ctx:
     assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
 
 
+@pytest.mark.parametrize("flits", [1, 2, 3])
+@played(EngineBench)
+async def test_phase_is_not_forgotten_while_its_flits_wait_for_the_link(
+    bench: EngineBench, ctx: Any, flits: int
+) -> None:
+    """The virtual channel is not at rest between the end of the descriptor and its last flit."""
+    bench.space = 0
+    await bench.write(ctx, *exchange("pp", (Buffer(0, 2 * flits), FlowId(1))).writes(2))
+    await bench.run(ctx, 80)
+    assert await bench.read(ctx, "COMPLETED", PP) == 1
+    for space, locked in ((0, 1 << list(CAUSES).index("locked")), (1, 0)):
+        bench.space = space
+        await bench.run(ctx, 40)
+        await bench.write(ctx, ("FORGET", 0, 0b10))
+        await bench.run(ctx, 10)
+        assert await bench.read(ctx, "ERROR") == locked
+        await bench.write(ctx, ("ERROR", 0, locked))
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+@played(EngineBench)
+async def test_phase_of_a_descriptor_that_waits_in_the_queue_is_not_forgotten(
+    bench: EngineBench, ctx: Any, others: int
+) -> None:
+    """The link takes no flit of the first one. Eight writings later packets have equal bits."""
+
+    async def send(phase: int, generation: int = 0) -> None:
+        flow = FlowId(phase, generation=generation)
+        await bench.write(ctx, *exchange("pp", (Buffer(0, 6), flow)).writes(2))
+        await bench.run(ctx, 10)
+
+    async def errors() -> int:
+        found = await bench.read(ctx, "ERROR")
+        await bench.write(ctx, ("ERROR", 0, found))
+        return found
+
+    async def forget() -> None:
+        await bench.write(ctx, ("FORGET", 0, 0b10))
+        await bench.run(ctx, 10)
+
+    locked, flow = (1 << list(CAUSES).index(one) for one in ("locked", "flow"))
+    bench.space = 0
+    for phase in (*[2] * (1 + others), 1):
+        await send(phase)
+    await bench.run(ctx, 40)
+    await forget()
+    assert await errors() == locked
+    await send(1, generation=8)
+    assert await errors() == flow
+    bench.space = 1
+    await bench.run(ctx, 200)
+    await forget()
+    await send(1, generation=8)
+    await bench.run(ctx, 60)
+    assert await errors() == 0
+    assert await bench.read(ctx, "COMPLETED", PP) == others + 3
+    assert ctx.get(bench.dut.send_flow[PP].phase) == 1
+    assert len(bench.times["send"]) == 3 * (others + 3)
+
+
 @played(EngineBench)
 async def test_reset_forgets_descriptors(bench: EngineBench, ctx: Any) -> None:
     """A reset in the middle of one, with another waiting: neither goes on, a new one is done."""

@@ -201,6 +201,33 @@ def test_both_flows_of_a_descriptor_are_compared_with_each_other_and_with_before
     assert refusals(*(("set", one) for one in steps)) == [wrong, 0, 0, wrong, wrong]
 
 
+@pytest.mark.parametrize("side", ["send", "receive"])
+@pytest.mark.parametrize("other", ["kind", "keep"])
+def test_unicast_and_a_flow_that_stays_name_no_phase_of_their_number(side: str, other: str) -> None:
+    """Neither when a phase was named before, nor as one that is named itself."""
+    sets = {"send": KEEP, "receive": KEEP}
+    flow = {"number": 1, "generation": 5}
+    phase = packed(descriptor_layout(), **(sets | {side: flow}))
+    second = packed(descriptor_layout(), **(sets | {side: {"number": 1, other: 1}}))
+    assert refusals(("set", phase), ("set", second), ("set", phase)) == [0, 0, 0]
+    assert refusals(("set", second), ("set", phase), ("set", second)) == [0, 0, 0]
+
+
+def test_descriptor_that_is_discarded_leaves_no_generation() -> None:
+    """It names its phases while it is prepared, as every descriptor does."""
+    steps = [(flows((1, 5)), 1), (flows((1, 0), (2, 3)), 0), (flows((1, 5)), 0), (flows(None), 0)]
+    inputs = [
+        {"operation": int(not cycle), "descriptor": one, "discards": discards}
+        for one, discards in steps
+        for cycle in range(6)
+    ]
+    seen = trace(AcePrepare(spec=SPEC), inputs, ("refused", "phases"), ready=7)
+    refused = [sum(one for one, _ in seen[first : first + 6]) for first in range(0, len(seen), 6)]
+    assert refused == [0, 0, FLOW_REFUSED, 0]
+    named = [[phases for _, phases in seen[first : first + 6]] for first in range(0, len(seen), 6)]
+    assert named == [[0, *[phases] * 4, 0] for phases in (0b10, 0b110, 0b10, 0)]
+
+
 def test_full_queue_and_no_such_circuit() -> None:
     assert refusal(2, 1, 0b101, **(EXCHANGE | FLOWS)) == "full"
     assert refusal(2, 3, **EXCHANGE) == "operation"
@@ -224,17 +251,20 @@ def test_flits_that_memory_cannot_address_are_refused() -> None:
         AcePrepare(spec=spec)
 
 
-def reduced(sent: int, received: int, size: int, comes: int) -> Any:
-    """Return the work of an ``exchange_reduce``, or why it is refused; all in flits."""
-    given = packed(
-        descriptor_layout(),
-        source=2 * sent,
-        destination=2 * received,
-        bytes=2 * size,
-        receive_bytes=2 * comes,
-        send={"number": 1, "kind": 1},
-        receive={"number": 2, "kind": 1},
-    )
+def reduced(sent: int, received: int, size: int, comes: int, **other: Any) -> Any:
+    """Return the work of an ``exchange_reduce``, or why it is refused; all in flits.
+
+    Other fields of the descriptor replace those, as registers have them.
+    """
+    fields = {
+        "source": 2 * sent,
+        "destination": 2 * received,
+        "bytes": 2 * size,
+        "receive_bytes": 2 * comes,
+        "send": {"number": 1, "kind": 1},
+        "receive": {"number": 2, "kind": 1},
+    }
+    given = packed(descriptor_layout(), **(fields | other))
     first = {"operation": 6, "circuit": 1, "descriptor": given}
     seen = trace(AcePrepare(spec=TABLE), [first, *[{}] * 8], ("valid", "refused", "o"), ready=7)
     if refused := [one[1] for one in seen if one[1]]:
@@ -266,6 +296,33 @@ def test_exchange_that_reduces_may_send_or_receive_alone() -> None:
     # The first part of a chunk, which would be sent, is beyond the buffer and has no flits.
     assert (work.total, work.first_offset, work.last_offset) == (5, 5, 0)
     assert (work.parts, work.steps, work.receives, work.reduces, work.expected) == (2, 0, 1, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("reason", "flits", "fields"),
+    [
+        ("flow", (5, 5), {"send": KEEP}),
+        ("flow", (5, 5), {"receive": KEEP}),
+        ("flow", (0, 5), {"receive": KEEP}),
+        (None, (0, 5), {"send": KEEP}),
+        (None, (5, 0), {"receive": KEEP}),
+        ("alignment", (5, 5), {"receive_bytes": 11}),
+        ("alignment", (0, 5), {"receive_bytes": 11}),
+        ("size", (0, 5), {"receive_bytes": 1 << 31}),
+        # A buffer may end where memory does, not behind it.
+        (None, (0, 5), {"destination": (1 << 40) - 10}),
+        ("size", (0, 5), {"destination": (1 << 40) - 8}),
+        (None, (5, 0), {"source": (1 << 40) - 10}),
+        ("size", (5, 0), {"source": (1 << 40) - 8}),
+        ("size", (5, 5), {"source": (1 << 40) - 8, "destination": (1 << 40) - 100}),
+        ("size", (5, 5), {"source": (1 << 40) - 100, "destination": (1 << 40) - 8}),
+    ],
+)
+def test_exchange_that_reduces_is_checked_as_an_exchange(
+    reason: str | None, flits: tuple[int, int], fields: dict[str, Any]
+) -> None:
+    found = reduced(100, 200, *flits, **fields)
+    assert (found if isinstance(found, str) else None) == reason
 
 
 @pytest.mark.parametrize(

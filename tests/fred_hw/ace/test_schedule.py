@@ -56,11 +56,12 @@ class ScheduleBench:
         *conditions: Mapping[str, int],
         entry: int = 1,
         circuit: int = MP,
-        send: Mapping[str, int] = UNICAST,
+        flows: Mapping[str, Any] | None = None,
     ) -> None:
         """Give descriptors, each with the next destination from 1 on."""
         for number, one in enumerate(conditions, 1):
-            work = packed(work_layout(TABLE), destination=number, sets_send=1, send=send)
+            named = {"sets_send": 1, "send": UNICAST} if flows is None else flows
+            work = packed(work_layout(TABLE), destination=number, **named)
             fields = packed(conditions_layout(), **{k: v for k, v in one.items() if k != "on"})
             await self.cycle(ctx, begins=1, is_entry=entry, conditions=fields)
             for _ in range(3):
@@ -204,10 +205,28 @@ def test_entry_that_could_never_be_issued_is_refused(
     play(run)
 
 
-def test_entry_of_a_phase_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("sets", "phases", "refused"),
+    [
+        (["send"], ["send"], 1),
+        (["receive"], ["receive"], 1),
+        (["send", "receive"], ["receive"], 1),
+        (["send", "receive"], ["send"], 1),
+        (["send", "receive"], [], 0),
+        (["send"], ["receive"], 0),
+        (["receive"], ["send"], 0),
+    ],
+)
+def test_entry_of_a_phase_is_refused(sets: list[str], phases: list[str], refused: int) -> None:
+    """A flow that stays as it is does not matter."""
+    flows: dict[str, Any] = {
+        one: {"phase": 1} if one in phases else UNICAST for one in ("send", "receive")
+    }
+    flows |= {f"sets_{one}": 1 for one in sets}
+
     async def run(bench: ScheduleBench, ctx: Any) -> None:
-        await bench.load(ctx, {}, send={"phase": 1})
-        assert (bench.refused, ctx.get(bench.dut.entries)) == (1, 0)
+        await bench.load(ctx, {}, flows=flows)
+        assert (bench.refused, ctx.get(bench.dut.entries)) == (refused, 1 - refused)
 
     play(run)
 

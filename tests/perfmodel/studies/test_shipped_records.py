@@ -17,6 +17,7 @@ MEASURED = [
     *SHIPPED_PLANES,
     SHIPPED_MESH_CYCLES.stem,
     SHIPPED_TREE_CYCLES.stem,
+    "mesh-4x4-trees",
     SHIPPED_SATURATION.stem,
     *SHIPPED_ITERATIONS,
 ]

@@ -40,6 +40,7 @@ KINDS = [
     ("wafer-20-controllers", PlaneRecord),
     ("mesh-5x4-phases", MeshRecord),
     ("mesh-5x4-trees", MeshRecord),
+    ("mesh-4x4-trees", MeshRecord),
 ]
 
 

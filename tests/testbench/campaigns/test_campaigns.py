@@ -82,6 +82,7 @@ SHORT = {
     "row": (105, 108, 110, 114, 116, 118, 122, 131),
     "mesh": (103, 108, 116, 118, 128, 135),
     "adaptive": (101, 107, 111, 116, 118, 135),
+    "trees": (105, 118, 128, 141, 153, 156, 163, 164, 177, 182, 203, 204),
 }
 """Seeds of each fabric that run with the other tests; many more are marked ``long``."""
 
@@ -111,6 +112,32 @@ def test_short_campaigns_cover_stalls_faults_and_operations(fabric: str) -> None
     operations = [operation for one in plans for operation in one.operations]
     assert {one.kind for one in operations} == wanted
     assert {one.circuit for one in operations} == {*DATA_CIRCUITS}
+
+
+def test_short_campaigns_cover_schedules() -> None:
+    """Late starts, tables that run twice, and estimates of a step that are far too short."""
+    found = [campaign("trees", seed) for seed in SHORT["trees"]]
+    schedules = [one.schedule for one in found if one.schedule]
+    assert len(schedules) == len(found)
+    assert {(one.runs, one.first) for one in schedules} == {
+        (1, False),
+        (1, True),
+        (2, False),
+        (2, True),
+    }
+    assert max(max(one.waits) for one in schedules) > 3000
+    stalls = {
+        (one.plan.stalls, one.schedule.program.step_cycles == 0) for one in found if one.schedule
+    }
+    assert {(0, True), (95, True), (0, False), (95, False)} <= stalls
+    assert {one.program.step_cycles > 150 for one in schedules} == {False, True}
+    edges = [edge for one in schedules for edge in one.program.edges]
+    assert max(abs(one.parent - one.child) for one in edges) == 5
+
+
+def test_trees_of_campaigns_are_random() -> None:
+    found = {campaign("trees", seed).schedule for seed in range(4)}
+    assert len({one.program.edges for one in found if one}) == 4
 
 
 @pytest.mark.parametrize("one", [CUT, CROSSING], ids=["cut", "crossing"])

@@ -25,7 +25,12 @@ from testbench.models.golden_plane import walk_phase
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
 FLIT, SIZE, FLITS = 2, 24, 256  # bytes of a flit, flits of a buffer and of a memory
-LOAD, READY = 1200, 500  # cycles of a load, and until all units have their registers
+LOAD, FORGET, READY = 1200, 100, 500
+"""Cycles of a load, until endpoints have forgotten phases, and until switches have entries."""
+
+DROP, DRAIN = 1024 + 128 * 5, 256 + 24
+"""Cycles until packets of erased phases are dropped, and between switches that are then empty."""
+
 ANY = 0xFFFFFFFF
 WAFER = load_wafer(str(EXAMPLE))
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
@@ -70,9 +75,18 @@ def run(loads: Sequence[Load], tmp_path: Path) -> tuple[list[Flits], Finished]:
         steps=[endpoint_codes(loads, npu) for npu in range(WAFER.npus)],
         memories=memories,
         behind=dict(enumerate(switch_codes(loads))),
-        limit=(len(loads) + 1) * LOAD,
+        limit=begins(loads)[-1] + 2 * LOAD,
     )
     return memories, run_joined(compiled_plane(), one, tmp_path)
+
+
+def begins(loads: Sequence[Load]) -> list[int]:
+    """Return the cycles in which loads begin; phases are erased before if packets need that."""
+    found = [0]
+    for load in loads[1:]:
+        erases = load.program.generation % GENERATIONS == 0
+        found.append(found[-1] + LOAD + erases * (DROP + DRAIN * len(load.program.plane.chiplets)))
+    return found
 
 
 def endpoint_codes(loads: Sequence[Load], npu: int) -> list[Code]:
@@ -80,18 +94,18 @@ def endpoint_codes(loads: Sequence[Load], npu: int) -> list[Code]:
     clock, forget = (registers.register(name).address for name in ("CYCLES", "FORGET"))
     steps: list[Code] = []
     ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
-    for number, load in enumerate(loads):
+    for start, load in zip(begins(loads), loads, strict=True):
         made, jobs = load.program, load.jobs(npu)
-        steps.append((LEAST, clock, number * LOAD, ANY))
+        steps.append((LEAST, clock, start, ANY))
         begin = [one for one in made.begin_steps(npu) if one.address != forget]
         steps += codes(begin if npu in load.remember else made.begin_steps(npu))
-        steps.append((LEAST, clock, number * LOAD + READY, ANY))
+        steps.append((LEAST, clock, start + READY, ANY))
         for place, job in enumerate(jobs):
             steps += codes(made.descriptor_steps(job))
             ended[job.circuit] += place < load.awaited.get(npu, len(jobs))
         steps += [(UNTIL, made.completed(name), count, ANY) for name, count in ended.items()]
     shown = ("ERROR", "DROPPED")
-    steps.append((LEAST, clock, len(loads) * LOAD, ANY))
+    steps.append((LEAST, clock, begins(loads)[-1] + LOAD, ANY))
     return [*steps, *((SHOW, registers.register(name).address, 0, 0) for name in shown)]
 
 
@@ -100,9 +114,16 @@ def switch_codes(loads: Sequence[Load]) -> list[list[Code]]:
     for number, chiplet in enumerate(loads[0].program.plane.chiplets):
         clock = switch_map(chiplet.spec).register("CYCLES").address
         steps: list[Code] = []
-        for place, load in enumerate(loads[1:], 1):
-            steps.append((LEAST, clock, place * LOAD, ANY))
-            steps += codes(load.program.switch_steps(number))
+        starts = begins(loads)
+        for before, start, load in zip(starts, starts[1:], loads[1:], strict=False):
+            made, erase = load.program, before + LOAD
+            steps.append((LEAST, clock, erase, ANY))
+            steps += codes(made.erase_steps(number))
+            if drain := made.drain_steps(number):
+                steps.append((LEAST, clock, erase + DROP + DRAIN * number, ANY))
+                steps += codes(drain)
+            steps.append((LEAST, clock, start + FORGET, ANY))
+            steps += codes(made.switch_steps(number))
         found.append(steps)
     return found
 
