@@ -9,7 +9,7 @@ __all__ = ["SECTIONS", "Command", "Group"]
 SECTIONS = {
     "Topology": (
         "topology topologies placement npu_changes npu_from as_is least_npus protocol memory "
-        "npus count join level lanes changes"
+        "npus level lanes changes"
     ),
     "Workload": (
         "workload workloads strategy strategies compute mode schedule overlap "
@@ -22,7 +22,7 @@ SECTIONS = {
     "Traces and ASTRA-sim": "network system groups job symmetry control queues passes kineto",
     "Hardware": "rtl hardware liberty clock effort sizing simulator seed verilog top spec_source",
     "Output": (
-        "output folder timeline record chart csv_file parquet links_file collectives_file details "
+        "output folder timeline record chart csv_file links_file collectives_file details "
         "draw picture export waves check evidence as_json"
     ),
 }

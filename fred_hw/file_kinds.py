@@ -52,7 +52,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 """Keys that identify a kind; one of them is enough."""
 
 _OF_KIND = {
-    TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links"),
+    TOPOLOGY: ("fred", "mesh", "blocks", "mesh_switch", "links", "wafers"),
     WORKLOAD: ("transformer", "resnet", "dlrm", "gnmt", "all_reduce"),
 }
 """Values of the key ``kind`` in the kinds of files that have this key."""

@@ -110,7 +110,20 @@ def build_schedule(
     if ":" in algorithm:
         return _composed(topology, pattern, groups, bytes_each, algorithm)
     as_one = lines_as_one and lockstep and len(groups) == 1 and pattern not in ROOTED
-    builder = ScheduleBuilder(topology, lockstep, as_one)
+    return _of_groups(
+        ScheduleBuilder(topology, lockstep, as_one), pattern, groups, bytes_each, algorithm
+    )
+
+
+def _of_groups(
+    builder: ScheduleBuilder,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    bytes_each: float,
+    algorithm: str,
+) -> Schedule:
+    """Return the schedule of groups, each with its algorithm."""
+    topology = builder.topology
     parts: list[Part] = []
     names: dict[str, None] = {}
     assumptions: dict[str, None] = {}

@@ -15,8 +15,9 @@ from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
 from .block import BlockKind
+from .interconnect import Interconnect
 
-__all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "OnWafer", "Part", "Topology"]
+__all__ = ["Dimension", "Hops", "Link", "Node", "OnWafer", "Part", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the preceding hops."""
@@ -46,26 +47,6 @@ class Node:
     latency_s: float = 0.0
     preemption_s: float = 0.0
     sooner_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Interconnect:
-    """The interior of a switch, which limits how many flows have paths at the same time.
-
-    Parameters
-    ----------
-    ports, middle_switches : int
-        Ports P and middle subswitches m of FRED_m(P).
-    ports_of : mapping
-        Port numbers by the node at the other end of their link.
-    bytes_per_s : float
-        Payload rate of one round of flows through all chiplets of the switch [B/s].
-    """
-
-    ports: int
-    middle_switches: int
-    ports_of: Mapping[int, range]
-    bytes_per_s: float
 
 
 class Link(NamedTuple):

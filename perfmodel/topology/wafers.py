@@ -24,7 +24,8 @@ from . import cuts, parse
 from .block import Block, BlockKind
 from .blocks import MAX_NPUS
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile, read_topology_file
-from .graph import Hops, Interconnect, Link, Node, OnWafer, Part, Topology
+from .graph import Hops, Link, Node, OnWafer, Part, Topology
+from .interconnect import Interconnect
 from .switch_tree import SwitchTree
 
 __all__ = ["JOINS", "WafersFile", "WafersTopology"]
@@ -375,7 +376,7 @@ class WafersFile(TopologyFile):
     wafer: Annotated[str, Field(examples=["fred-d"])]
     wafers: Annotated[int, int_range(1, MAX_NPUS)]
     join: Annotated[str, one_of(*JOINS)] = "switch"
-    bytes_per_s: Annotated[Rate | None, Field(examples=[128e9])] = None
+    bytes_per_s: Annotated[Rate | None, Field(examples=[256e9])] = None
     latency_s: Time = LINK_LATENCY_S
     record: str = "l2-10"
     protocol: Annotated[Protocol | None, Field(examples=["ideal"])] = None

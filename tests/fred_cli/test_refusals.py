@@ -296,10 +296,10 @@ REFUSED = {
     f"{FRED_D} --draw folder.yaml": r"folder\.yaml: must be a file, not a directory",
     "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* 1e.24, not 0",
     "collective --topology wafers:0xfred-d": (
-        r"topology wafers:0xfred-d: wafers: must be an integer from 1 to 4096, not 0"
+        r"topology wafers:0xfred-d: wafers: must be an integer from 1 to 65536, not 0"
     ),
-    "collective --topology wafers:300xfred-d": (
-        r"wafers:300xfred-d: wafers: must have at most 4096 NPUs in all, not 6000"
+    "collective --topology wafers:4000xfred-d": (
+        r"wafers:4000xfred-d: wafers: must have at most 65536 NPUs in all, not 80000"
     ),
     "collective --topology wafers:2xrope": (
         r"wafers:2xrope: wafer: must be one of .* or a path ending in \.yaml or \.txt, not 'rope'"

@@ -8,8 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
-import numpy as np
-
 from perfmodel.clock import Clock
 from perfmodel.collectives.schedule import Schedule
 from perfmodel.collectives.transfer import RingPass, Transfer
@@ -75,6 +73,8 @@ class Messages(ABC):
     def _ring_ns(self, chain: Sequence[RingPass], chunk_bytes: float) -> int:
         """Return the time of passes around one ring whose edges share nothing, step by step."""
         steps = len(chain[0].members) - 1
+        import numpy as np  # here, as estimates without it start a tenth of a second earlier
+
         ready = np.zeros(steps + 1, np.int64)
         free = np.zeros((max(map(len, chain[0].edges)) + 1, steps + 1), np.int64)
         for one in chain:

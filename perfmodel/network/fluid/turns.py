@@ -12,7 +12,8 @@ from functools import lru_cache
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route_in_rounds
 from perfmodel.collectives.transfer import RingPass, Transfer
-from perfmodel.topology.graph import Interconnect, Topology
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.interconnect import Interconnect
 
 __all__ = ["Turn", "turns"]
 

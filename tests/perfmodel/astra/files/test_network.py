@@ -44,7 +44,7 @@ def test_file_is_a_network(tmp_path: Path) -> None:
     [
         (
             {"topology": "[Ring, Mesh, Switch]"},
-            "topology.1: must be one of Ring, .*, fred-d.* or a path .*, not 'Mesh'",
+            "topology.1: must be one of the .* names that 'fred schema .* or a path .*, not 'Mesh'",
         ),
         ({"topology": "[]"}, r"topology: must have 1 or more entries, not \[\]"),
         ({"npus_count": "[2, 8]"}, "npus_count: must have as many entries as topology, 3, not 2"),

@@ -19,20 +19,22 @@ from tests.records import shipped
 GIB = 1 << 30
 
 
-def wafer(folder: Path, middle: int, uplink: float = 12e12, npu: float = 3e12) -> Topology:
+def wafer(folder: Path, middle_switches: int, uplink: float = 12e12, npu: float = 3e12) -> Topology:
     """Return FRED-D, or with another uplink FRED-B, of switches with so many middle subswitches."""
     for name in ("l1-12", "l1-11", "l2-10"):
         record = shipped(name)
         for spec in ("spec", "measured_spec"):
-            record[spec]["middle_switches"] = middle
-        record["name"] = record["name"].replace("_m3_", f"_m{middle}_")
-        (folder / f"{name}-m{middle}.json").write_text(json.dumps(record), encoding="utf-8")
-    path = folder / f"wafer-{middle}.yaml"
+            record[spec]["middle_switches"] = middle_switches
+        record["name"] = record["name"].replace("_m3_", f"_m{middle_switches}_")
+        (folder / f"{name}-m{middle_switches}.json").write_text(
+            json.dumps(record), encoding="utf-8"
+        )
+    path = folder / f"wafer-{middle_switches}.yaml"
     path.write_text(
         "kind: fred\nl1:\n"
-        f"  - {{count: 3, npus: 4, io_controllers: 4, record: l1-12-m{middle}.json}}\n"
-        f"  - {{count: 2, npus: 4, io_controllers: 3, record: l1-11-m{middle}.json}}\n"
-        f"l2_record: l2-10-m{middle}.json\nl1_l2_bytes_per_s: {uplink}\n"
+        f"  - {{count: 3, npus: 4, io_controllers: 4, record: l1-12-m{middle_switches}.json}}\n"
+        f"  - {{count: 2, npus: 4, io_controllers: 3, record: l1-11-m{middle_switches}.json}}\n"
+        f"l2_record: l2-10-m{middle_switches}.json\nl1_l2_bytes_per_s: {uplink}\n"
         f"npu_l1_bytes_per_s: {npu}\nin_network: true\n",
         encoding="utf-8",
     )
@@ -126,8 +128,8 @@ def test_nothing_that_costs_more_saves_turns(tmp_path: Path, seed: int) -> None:
     members = rng.randint(2, 4)
     groups = [tuple(npus[i : i + members]) for i in range(0, 5 * members, members)]
 
-    def time_s(middle: int = 2, count: int = 5, **rates: float) -> float:
-        topology = wafer(tmp_path, middle, **rates)
+    def time_s(middle_switches: int = 2, count: int = 5, **rates: float) -> float:
+        topology = wafer(tmp_path, middle_switches, **rates)
         return run_collectives(topology, "all_reduce", GIB, groups[:count]).time_s
 
     least = time_s() * (1 - 1e-9)
