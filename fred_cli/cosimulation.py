@@ -1,7 +1,7 @@
 """Shared code of co-simulation commands, which need optional packages."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,18 @@ from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
-__all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_begun_last"]
+__all__ = [
+    "LATENCIES",
+    "check_tests",
+    "load_testbench",
+    "regression_of",
+    "simulating",
+    "tests_begun",
+    "tests_begun_last",
+]
+
+LATENCIES = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
+"""Levels that have a regression, and the latency that each measures."""
 
 _TEST = re.compile(rb" running \S+ \((\d+)/(\d+)\)")
 
@@ -45,6 +56,13 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
     for one in SIMULATORS.values():
         logging.getLogger(one.runner.capitalize()).setLevel(logging.ERROR)
     return cosimulation, _BOTH if simulator == "both" else (simulator,)
+
+
+def regression_of(level: str) -> Callable[..., Any]:
+    """Return the function that runs the regression of a level of ``LATENCIES``."""
+    from testbench.cosimulation import interconnect, switch
+
+    return switch.cosimulate_switch if level == "switch" else interconnect.cosimulate
 
 
 def tests_begun(log: Path) -> tuple[str, int, int] | None:

@@ -1,7 +1,8 @@
-"""Studies of switches: area and clock from synthesis, and cycles from co-simulation."""
+"""Studies of switches: area and clock from synthesis, cycles and tests from co-simulation."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -9,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fred_cli.cell_options import read_cells
-from fred_cli.cosimulation import load_testbench
+from fred_cli.cosimulation import LATENCIES, load_testbench, regression_of
 from fred_hw.choices import find_choice, not_one_of
-from fred_hw.errors import InputError
+from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
@@ -23,7 +24,16 @@ from perfmodel.studies.study.version import version_of
 
 __all__ = ["SWITCHES"]
 
-_DEFAULTS = {"level": "interconnect", "liberty": "", "effort": "speed", "simulator": ""}
+_DEFAULTS: Mapping[str, Value] = {
+    "level": "interconnect",
+    "liberty": "",
+    "effort": "speed",
+    "simulator": "",
+    "regression": False,
+    "seed": 1,
+}
+
+_MAX_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,10 @@ class _Inputs:
         As for `fred synth` and `fred characterize`; no simulation without a simulator.
     liberty : str
         Path of the cell library; no synthesis if it is empty.
+    regression : bool
+        Whether the simulation is the regression of ``level`` as for `fred sim`.
+    seed : int
+        Seed of all stimulus of a simulation.
     """
 
     specification: _Part
@@ -54,6 +68,8 @@ class _Inputs:
     liberty: str
     effort: str
     simulator: str
+    regression: bool
+    seed: int
 
     def key(self, version: str) -> str:
         """Return the hash of these inputs and of a version."""
@@ -87,6 +103,11 @@ class _Resolver:
         if not (found.liberty or found.simulator):
             message = "must be given for area and clock, or simulator for cycles"
             raise self._refused("liberty", message)
+        if found.regression and not found.simulator:
+            raise self._refused("simulator", "must be given with regression")
+        if found.regression and found.level not in LATENCIES:
+            message = f"must be {' or '.join(LATENCIES)} with regression, not {found.level!r}"
+            raise self._refused("level", message)
         return found
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
@@ -101,8 +122,19 @@ class _Resolver:
             level = self.part("level", values)
             return self._specification(given["specification"], level, *sorted(changes))
         value = values.get(part)
-        text = _DEFAULTS[part] if value is None else str(value)
-        return self._checked(part, text)
+        if value is None:
+            value = _DEFAULTS[part]
+        if part == "regression":
+            if not isinstance(value, bool):
+                raise self._refused(part, f"must be true or false, not {value!r}")
+            return value
+        if part == "seed":
+            if type(value) is not int or not 1 <= value <= _MAX_SEED:
+                message = f"must be an integer from 1 to {_MAX_SEED}, not {value!r}"
+                raise self._refused(part, message)
+            # Without a simulation all seeds are one point.
+            return value if self.part("simulator", values) else _DEFAULTS[part]
+        return self._checked(part, str(value))
 
     def _checked(self, part: str, text: str) -> str:
         if part == "liberty":
@@ -166,10 +198,12 @@ def _design(spec: SwitchSpec, level: str) -> Any:
     return generate(spec, level=level)
 
 
-def _identity(part: _Part | str) -> str:
+def _identity(part: _Part | str | int) -> str:
     """Return the identity of a part of the inputs; for a file, its contents."""
     if isinstance(part, _Part):  # the requested clock changes how a design is mapped
         return f"{part.sha256} {part.spec.clock_ns}"
+    if not isinstance(part, str):
+        return str(part)
     path = Path(part)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else part
 
@@ -177,17 +211,18 @@ def _identity(part: _Part | str) -> str:
 def _derived(inputs: _Inputs) -> dict[str, Any]:
     part = inputs.specification
     spec = part.spec.model_dump(mode="json", exclude_none=True)
-    named = {name: getattr(inputs, name) or None for name in _DEFAULTS}
+    given = ((name, getattr(inputs, name)) for name in _DEFAULTS)
+    named = {name: None if one == "" else one for name, one in given}
     found = {"specification": part.name, **named, "verilog_sha256": part.sha256}
     return {**found, **dict(flat("specification", spec))}
 
 
-def _evaluate(inputs: _Inputs, seed: int) -> Row:
+def _evaluate(inputs: _Inputs) -> Row:
     row: Row = {"records": ""}
     if inputs.liberty:
         row |= _synthesized(inputs)
     if inputs.simulator:
-        row |= _simulated(inputs, seed)
+        row |= _tested(inputs) if inputs.regression else _simulated(inputs)
     return row
 
 
@@ -208,21 +243,44 @@ def _synthesized(inputs: _Inputs) -> Row:
     return {**{name: report[name] for name in names}, "records": result.provenance}
 
 
-def _simulated(inputs: _Inputs, seed: int) -> Row:
+def _simulated(inputs: _Inputs) -> Row:
     """Return cycle counts of a switch, from co-simulation."""
     _, names = load_testbench(inputs.simulator)
     from testbench.characterize import SwitchMeasurement
-    from testbench.sim.tools import SimulatorError
 
-    measured = SwitchMeasurement(spec=inputs.specification.spec, simulators=names, seed=seed)
-    with TemporaryDirectory() as folder:
-        try:
-            record = measured.record(Path(folder))
-        except SimulatorError as error:
-            raise InputError("simulator", inputs.simulator, str(error)) from None
+    spec = inputs.specification.spec
+    measured = SwitchMeasurement(spec=spec, simulators=names, seed=inputs.seed)
+    with _simulating(inputs) as folder:
+        record = measured.record(folder)
     names = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
     whole = {f"switch.{name}": record["switch"][name] for name in names[:1]}
     return {**{name: record[name] for name in names}, **whole}
+
+
+def _tested(inputs: _Inputs) -> Row:
+    """Return how many tests of a switch's regression passed and failed, and what failed."""
+    load_testbench(inputs.simulator)
+    cosimulate, spec = regression_of(inputs.level), inputs.specification.spec
+    with _simulating(inputs) as folder:
+        found = cosimulate(spec, folder, simulator=inputs.simulator, seed=inputs.seed)
+    failed = found.failures
+    row: Row = {"tests_passed": len(found.tests) - len(failed), "tests_failed": len(failed)}
+    if failed:
+        said = "; ".join(f"{one.name}: {one.message}" for one in failed)
+        row["error"] = one_line(f"{found.simulator}: tests failed: {said}")
+    return row
+
+
+@contextmanager
+def _simulating(inputs: _Inputs) -> Iterator[Path]:
+    """Yield a temporary folder; convert failures of the simulator to an error message."""
+    from testbench.sim.tools import SimulatorError
+
+    with TemporaryDirectory() as folder:
+        try:
+            yield Path(folder)
+        except SimulatorError as error:
+            raise InputError("simulator", inputs.simulator, str(error)) from None
 
 
 def _depends(name: str) -> Collection[str]:
@@ -238,6 +296,7 @@ def _version() -> str:
 _PARTS: Mapping[str, Collection[str]] = {
     "specification": ("specification", "level"),
     **{name: (name,) for name in _DEFAULTS},
+    "seed": ("seed", "simulator"),
 }
 
 SWITCHES = KINDS["specification"] = Kind(

@@ -6,7 +6,14 @@ from typing import Any
 import click
 
 from fred_cli.command import Command
-from fred_cli.cosimulation import check_tests, load_testbench, simulating, tests_begun
+from fred_cli.cosimulation import (
+    LATENCIES,
+    check_tests,
+    load_testbench,
+    regression_of,
+    simulating,
+    tests_begun,
+)
 from fred_cli.names import test_name
 from fred_cli.options import (
     ListingOption,
@@ -24,9 +31,6 @@ from fred_cli.progress import progress
 
 __all__ = ["command"]
 
-_LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
-"""Levels of benches, and the latency that each measures."""
-
 
 def _waves() -> str:
     from testbench.sim.simulator import SIMULATORS
@@ -40,7 +44,7 @@ def _waves() -> str:
 @set_option
 @simulator_option
 @seed_option
-@level_option(lambda: _LATENCY)
+@level_option(lambda: LATENCIES)
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option(
     "--test", "tests", multiple=True, metavar="NAME", type=test_name, help="Run only this test."
@@ -65,12 +69,10 @@ def command(
 
     spec = read_spec(spec_source, changes)
     check_tests(tests, level)
-    cosimulation, names = load_testbench(simulator)
-    cosimulate = cosimulation.cosimulate
+    _, names = load_testbench(simulator)
+    cosimulate = regression_of(level)
     work = folder or Path("build") / "sim-results" / spec.name
     if level == "switch":
-        from testbench.cosimulation.switch import cosimulate_switch as cosimulate
-
         work = folder or work / "switch"
     for name in names:
         check_folder(work / name)
@@ -92,7 +94,7 @@ def command(
                 "simulator": simulator,
                 "tests": len(first.tests),
                 "failures": failures,
-                "latency_cycles": first.measurements.get(_LATENCY[level]),
+                "latency_cycles": first.measurements.get(LATENCIES[level]),
                 "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
                 "seed": seed,
                 "runs": [result.to_dict() for result in results],

@@ -13,6 +13,9 @@ from fred_hw.errors import InputError
 from perfmodel.studies.study.plan import Plan, load_study
 from perfmodel.studies.study.point import evaluate
 from testbench.characterize import SwitchMeasurement
+from testbench.cosimulation import interconnect
+from testbench.sim.runner import SimulationResult, TestOutcome
+from testbench.sim.tools import SimulatorError
 from tests.fred_cli.fred import Fred
 from tests.synth.tiny import tiny_liberty
 
@@ -103,11 +106,82 @@ def test_cycles_are_those_of_the_record(tmp_path: Path, monkeypatch: pytest.Monk
         return record
 
     monkeypatch.setattr(SwitchMeasurement, "record", measured)
-    space = {"specification": "tiny-2", "simulator": "icarus"}
-    row = evaluate(plan_of(tmp_path, space, objectives=["latency_cycles"], seed=3).point(0))
+    space = {"specification": "tiny-2", "simulator": "icarus", "seed": 3}
+    row = evaluate(plan_of(tmp_path, space, objectives=["latency_cycles"], seed=5).point(0))
     assert (row["error"], row["latency_cycles"], row["switch.latency_cycles"]) == (None, 5, 17)
     assert "area_um2" not in row
     assert (asked[0].spec.ports, asked[0].simulators, asked[0].seed) == (2, ("icarus",), 3)
+    assert row["seed"] == 3
+
+
+REGRESSION = {
+    "specification": "tiny-2",
+    "specification.lanes": 1,
+    "specification.format": "int8",
+    "simulator": "icarus",
+    "regression": True,
+}
+
+
+def regressions(folder: Path, **space: Any) -> Plan:
+    return plan_of(folder, {**REGRESSION, **space}, objectives=["tests_failed"])
+
+
+def test_each_seed_of_a_simulation_is_a_point(tmp_path: Path) -> None:
+    plan = regressions(tmp_path, seed={"range": [1, 3], "step": 1})
+    work = plan.work()
+    assert [plan.point(number).derived["seed"] for number in work.numbers.values()] == [1, 2, 3]
+    cells = {"specification": "tiny-2", "liberty": "tiny.lib", "seed": [1, 2, 3]}
+    assert len(plan_of(tmp_path, cells).work().numbers) == 1  # synthesis has no stimulus
+
+
+def test_a_failed_test_of_a_regression_is_the_error_of_its_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def cosimulate(_spec: Any, _work: Path, *, simulator: str, seed: int) -> SimulationResult:
+        seeds.append(seed)
+        outcomes = (TestOutcome("sums", True, "", 1.0), TestOutcome("resets", False, "1 != 2", 1.0))
+        return SimulationResult(simulator, "12", seed, outcomes[: 2 - seed % 2])
+
+    monkeypatch.setattr(interconnect, "cosimulate", cosimulate)
+    plan = regressions(tmp_path, seed=[7, 8])
+    passed, failed = (evaluate(plan.point(number)) for number in (0, 1))
+    assert seeds == [7, 8]
+    assert (passed["tests_passed"], passed["tests_failed"], passed["error"]) == (1, 0, None)
+    assert (failed["tests_passed"], failed["tests_failed"]) == (1, 1)
+    assert failed["error"] == "icarus: tests failed: resets: 1 != 2"
+
+
+def test_a_simulator_that_fails_is_the_error_of_its_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cosimulate(*_given: Any, **_options: Any) -> SimulationResult:
+        raise SimulatorError("not installed")
+
+    monkeypatch.setattr(interconnect, "cosimulate", cosimulate)
+    row = evaluate(regressions(tmp_path).point(0))
+    assert row["error"] == "simulator: icarus: not installed"
+    assert "tests_passed" not in row
+
+
+@pytest.mark.slow
+@pytest.mark.sim
+def test_regressions_of_specifications_and_seeds_are_a_study_of_the_command(
+    fred: Fred, place: Path
+) -> None:
+    space = {**REGRESSION, "specification.middle_switches": [2, 3], "seed": [1, 2]}
+    study = {"space": space, "objectives": ["tests_failed"]}
+    (place / "study.yaml").write_text(json.dumps(study))
+    found = fred.json("study", "run", "study.yaml", "-o", "store", "--workers", "1")
+    # Both specifications have the same Verilog.
+    assert (found["points"], found["computed"], found["failed"]) == (2, 2, 0)
+    query = "select seed, tests_passed, tests_failed from points order by seed"
+    rows = fred.json("study", "query", "store", query)["rows"]
+    one = fred.json("sim", "tiny-2", "--set", "lanes=1", "--set", "format=int8", "--sim", "icarus")
+    assert [row["seed"] for row in rows] == [1, 2]
+    assert {(row["tests_passed"], row["tests_failed"]) for row in rows} == {(one["tests"], 0)}
 
 
 @pytest.mark.slow
@@ -134,6 +208,14 @@ def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
         ({"level": "plane"}, "space.level: must be"),
         ({"simulator": "spice"}, "space.simulator: must be"),
         ({"liberty": None}, "space.liberty: must be given for area and clock, or simulator"),
+        ({"regression": True}, "space.simulator: must be given with regression"),
+        ({"regression": "yes"}, "space.regression: must be true or false, not 'yes'"),
+        (
+            {"regression": True, "simulator": "icarus", "level": "endpoint"},
+            "space.level: must be interconnect or switch with regression, not 'endpoint'",
+        ),
+        ({"seed": 0}, "space.seed: must be an integer from 1 to 4294967295, not 0"),
+        ({"seed": True}, "space.seed: must be an integer from 1 to 4294967295, not True"),
         ({"npu.peak_flops": 1e15}, "space.npu.peak_flops: must begin with one of specification"),
     ],
 )
@@ -145,7 +227,7 @@ def test_bad_studies_of_switches_are_refused(
 
 
 def test_objectives_of_training_are_refused(tmp_path: Path) -> None:
-    line = r"objectives\.0: must be one of area_um2, clock_ns, latency_cycles, not 'busy_s'"
+    line = r"objectives\.0: must be one of area_um2, .*tests_failed, not 'busy_s'"
     with pytest.raises(InputError, match=line):
         plan_of(tmp_path, objectives=["busy_s"])
 

@@ -40,10 +40,13 @@ FIGURES = (
 """Figures that a study can minimize."""
 
 
-SWITCH_ROOTS = ("specification", "level", "liberty", "effort", "simulator")
+SWITCH_ROOTS = (
+    *("specification", "level", "liberty", "effort"),
+    *("simulator", "regression", "seed"),
+)
 """First parts of the names of fields in a study of switches."""
 
-SWITCH_FIGURES = ("area_um2", "clock_ns", "latency_cycles")
+SWITCH_FIGURES = ("area_um2", "clock_ns", "latency_cycles", "tests_failed")
 """Figures that a study of switches can minimize."""
 
 

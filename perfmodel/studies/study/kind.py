@@ -127,7 +127,8 @@ class Kind:
     derived : callable
         Returns inputs as columns, with what follows from them without any work.
     evaluate : callable
-        Returns the figures of inputs, given these and the seed of the study, and ``records``.
+        Returns the figures of inputs, and ``records``; ``error`` too if the figures are those of a
+        failure.
     identity : callable
         Returns what distinguishes a part of the inputs.
     version : callable
@@ -149,7 +150,7 @@ class Kind:
     depends: Callable[[str], Collection[str]]
     resolver: Callable[[Path], Resolving]
     derived: Callable[[Any], dict[str, Any]]
-    evaluate: Callable[[Any, int], Row]
+    evaluate: Callable[[Any], Row]
     identity: Callable[[Any], str]
     version: Callable[[], str]
     names: Collection[str] = ()

@@ -96,20 +96,21 @@ def evaluate(point: Point) -> Row:
     try:
         row |= point.derived
         if point.inputs:
-            row |= point.kind.evaluate(point.inputs, point.seed)
+            row |= point.kind.evaluate(point.inputs)
     except FAILURES as error:
         said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         row["error"] = one_line(said)
-    return row | _provenance(point, time.perf_counter() - begun)
+    return _provenance(point, time.perf_counter() - begun) | row
 
 
 def lost_row(point: Point, reason: str) -> Row:
     """Return the row of a point whose worker ended before returning one."""
     row: Row = {"key": point.key, "error": reason, "records": None, **point.derived}
-    return row | _provenance(point, 0.0)
+    return _provenance(point, 0.0) | row
 
 
 def _provenance(point: Point, duration_s: float) -> Row:
+    """Return how a row was computed; a field ``seed`` of the point replaces the study's seed."""
     return {
         "version": point.kind.version(),
         "seed": point.seed,

@@ -153,7 +153,7 @@ def _derived(inputs: _Inputs) -> dict[str, Any]:
     return {name: one.name if isinstance(one, _File) else one for name, one in parts.items()}
 
 
-def _evaluate(inputs: _Inputs, _seed: int) -> Row:
+def _evaluate(inputs: _Inputs) -> Row:
     """Return where the time of the rank that ends last goes."""
     memory, groups = inputs.remote_memory, inputs.groups
     given = estimate.Inputs(

@@ -57,7 +57,7 @@ def _derived(inputs: Inputs) -> dict[str, Any]:
     return {**inputs.fields(), **_npu_rates(inputs.topology, inputs.npu)}
 
 
-def _evaluate(inputs: Inputs, _seed: int) -> Row:
+def _evaluate(inputs: Inputs) -> Row:
     found = summarize(simulate(request_of(inputs), fitting=False))
     row = {"npus": topology_of(inputs.topology).npus, **_figures(found)}
     return row | {"records": "; ".join(found.provenance.said_records)}
