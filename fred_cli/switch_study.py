@@ -303,6 +303,12 @@ SWITCHES = KINDS["specification"] = Kind(
     required=("specification",),
     parts=_PARTS,
     figures=SWITCH_FIGURES,
+    needs={
+        "area_um2": "liberty",
+        "clock_ns": "liberty",
+        "latency_cycles": "simulator",
+        "tests_failed": "regression",
+    },
     depends=_depends,
     resolver=_Resolver,
     derived=_derived,

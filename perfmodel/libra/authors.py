@@ -23,10 +23,17 @@ from fred_hw.files import (
 )
 from fred_hw.reading import read_data, read_text
 
-from .network import Dimension
+from .network import Dimension, Prices
 from .workload import COLLECTIVES, Workload, summed
 
-__all__ = ["MAX_NPUS", "load_communicator", "load_network", "load_workload", "with_prices"]
+__all__ = [
+    "MAX_NPUS",
+    "load_communicator",
+    "load_network",
+    "load_prices",
+    "load_workload",
+    "with_prices",
+]
 
 MAX_NPUS = 1 << 20
 """Largest number of NPUs of a network."""
@@ -102,6 +109,26 @@ def load_network(path: Path) -> tuple[tuple[Dimension, ...], tuple[str, ...]]:
     return tuple(Dimension(_BLOCKS[block], npus) for block, npus in pairs), (*found.tiers,)
 
 
+def load_prices(path: Path) -> dict[str, Prices]:
+    """Return the prices of each tier in a file.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or has a price that is not allowed.
+    """
+    source = str(path)
+    found: dict[str, Prices] = {}
+    for tier, data in _mapping(read_data(path), source, "tiers to prices").items():
+        try:
+            given = validate(_Prices, data, source)
+        except InputError as error:
+            field = f"{tier}.{error.field}" if error.field else tier
+            raise InputError(source, field, error.message) from None
+        found[tier] = Prices(given.link, given.switch, given.nic)
+    return found
+
+
 def with_prices(
     dimensions: Sequence[Dimension], tiers: Sequence[str], path: Path
 ) -> tuple[Dimension, ...]:
@@ -112,22 +139,12 @@ def with_prices(
     InputError
         The file is unreadable, lacks the tier of a dimension, or has a price that is not allowed.
     """
-    source = str(path)
-    given: dict[str, _Prices] = {}
-    for tier, data in _mapping(read_data(path), source, "tiers to prices").items():
-        try:
-            given[tier] = validate(_Prices, data, source)
-        except InputError as error:
-            field = f"{tier}.{error.field}" if error.field else tier
-            raise InputError(source, field, error.message) from None
-    found: list[Dimension] = []
-    for one, tier in zip(dimensions, tiers, strict=True):
+    given = load_prices(path)
+    for tier in tiers:
         if tier not in given:
-            raise InputError(source, tier, "is required by the network and was not given")
-        prices = given[tier]
-        per_byte = (price / 1e9 for price in (prices.link, prices.switch, prices.nic))
-        found.append(Dimension(one.block, one.npus, *per_byte))
-    return tuple(found)
+            raise InputError(str(path), tier, "is required by the network and was not given")
+    pairs = zip(dimensions, tiers, strict=True)
+    return tuple(Dimension.priced(one.block, one.npus, given[tier]) for one, tier in pairs)
 
 
 def _mapping(data: object, source: str, what: str) -> dict[str, Any]:

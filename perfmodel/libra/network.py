@@ -1,13 +1,31 @@
 """Networks of LIBRA: dimensions of blocks, and the cost of their bandwidth."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
-__all__ = ["BLOCKS", "Dimension", "cost_per_byte_per_s"]
+__all__ = ["BLOCKS", "TIERS", "Dimension", "Prices", "cost_per_byte_per_s"]
 
 BLOCKS = ("ring", "fully_connected", "switch")
 """Ways to connect the NPUs of a dimension."""
+
+
+class Prices(NamedTuple):
+    """Prices of a link, of a port of a switch and of a network interface [$ per GB/s]."""
+
+    link: float
+    switch: float = 0.0
+    nic: float = 0.0
+
+
+TIERS: Mapping[str, Prices] = {
+    "chiplet": Prices(2.0),
+    "package": Prices(4.0, 13.0),
+    "node": Prices(4.0, 13.0),
+    "pod": Prices(7.8, 18.0, 31.6),
+}
+"""Prices by what a dimension connects, as the LIBRA authors ship them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +48,11 @@ class Dimension:
     link: float = 0.0
     switch: float = 0.0
     nic: float = 0.0
+
+    @classmethod
+    def priced(cls, block: str, npus: int, prices: Prices) -> "Dimension":
+        """Return a dimension with prices in $ per GB/s."""
+        return cls(block, npus, *(price / 1e9 for price in prices))
 
 
 def cost_per_byte_per_s(dimensions: Sequence[Dimension]) -> tuple[float, ...]:

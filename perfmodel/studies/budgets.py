@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perfmodel.libra.constraint import Constraint
-from perfmodel.libra.network import Dimension, cost_per_byte_per_s
+from perfmodel.libra.network import TIERS, Dimension, cost_per_byte_per_s
 from perfmodel.libra.optimise import Allocation, equal_split, optimise
 from perfmodel.libra.problem import Problem
 from perfmodel.libra.workload import Workload, summed
@@ -19,13 +19,6 @@ __all__ = ["BUDGETS", "NETWORKS", "WORKLOADS", "BudgetPoint", "at_budget", "budg
 
 BUDGETS = tuple(range(100, 1001, 100))
 """Total bandwidth of an NPU over all dimensions [GB/s]."""
-
-_TIERS = {  # prices of link, switch and network interface [$ per GB/s]
-    "chiplet": (2.0, 0.0, 0.0),
-    "package": (4.0, 13.0, 0.0),
-    "node": (4.0, 13.0, 0.0),
-    "pod": (7.8, 18.0, 31.6),
-}
 
 NETWORKS = {
     "2D": {"node": 128, "pod": 32},
@@ -110,10 +103,7 @@ def budget_points() -> Iterator[BudgetPoint]:
 def at_budget(network: str, workload: str, gb_per_s: float) -> BudgetPoint:
     """Return one point of the study."""
     tiers = NETWORKS[network]
-    dimensions = [
-        Dimension("switch", npus, *(price / 1e9 for price in _TIERS[tier]))
-        for tier, npus in tiers.items()
-    ]
+    dimensions = [Dimension.priced("switch", npus, TIERS[tier]) for tier, npus in tiers.items()]
     costs = cost_per_byte_per_s(dimensions)
     total = Constraint("total", (1.0,) * len(tiers), True, gb_per_s * 1e9)
     work = (_workload(workload, [*tiers.values()]),)

@@ -70,7 +70,7 @@ class BlocksTopology(Topology):
         self.strides = [prod(one.npus for one in blocks[:i]) for i in range(len(blocks))]
         share = payload_share(link_timing)
         self.dimensions = tuple(
-            Dimension(one.npus, stride, one.kind, one.bytes_per_s * share)
+            Dimension(one.npus, stride, one.kind, one.bytes_per_s * share, share)
             for one, stride in zip(blocks, self.strides, strict=True)
         )
         count = prod(one.npus for one in blocks)

@@ -227,7 +227,7 @@ class FredTopology(Topology):
             link = self.links[self.link_index[below[0], row[0]]]
             if fan_in > 1:
                 rate = link.payload_bytes_per_s / stride
-                found.append(Dimension(fan_in, stride, "switch", rate))
+                found.append(Dimension(fan_in, stride, "switch", rate, link.efficiency))
             stride, below = stride * fan_in, row
         return tuple(found)
 

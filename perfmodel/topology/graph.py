@@ -90,12 +90,15 @@ class Dimension:
     bytes_per_s : float
         Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
         that are fully connected, or from an NPU to its switch.
+    efficiency : float
+        Share of the bandwidth of a link that is left for payload.
     """
 
     npus: int
     stride: int
     kind: BlockKind | Literal["line"]
     bytes_per_s: float
+    efficiency: float = 1.0
 
     def place(self, npu: int) -> int:
         """Return the position of an NPU along the dimension."""

@@ -150,15 +150,13 @@ class MeshTopology(Topology):
     def scheduling_dimensions(self) -> tuple[Dimension, ...]:
         """Rows and columns; a dimension of one NPU is left out."""
         first = self._routers
-        sizes = ((self.columns, 1), (self.rows, self.columns))
-        return tuple(
-            Dimension(count, stride, "line", self._payload_bytes_per_s(first, first + stride))
-            for count, stride in sizes
-            if count > 1
-        )
-
-    def _payload_bytes_per_s(self, source: int, target: int) -> float:
-        return self.links[self.link_index[source, target]].payload_bytes_per_s
+        found: list[Dimension] = []
+        for count, stride in ((self.columns, 1), (self.rows, self.columns)):
+            if count > 1:
+                link = self.links[self.link_index[first, first + stride]]
+                rate, share = link.payload_bytes_per_s, link.efficiency
+                found.append(Dimension(count, stride, "line", rate, share))
+        return tuple(found)
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.

@@ -20,11 +20,15 @@ __all__ = [
     "SWITCH_ROOTS",
     "TRACE_FIGURES",
     "TRACE_ROOTS",
+    "WHOLE",
     "StudyFile",
     "load_study_file",
 ]
 
-ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *OPTIONS)
+WHOLE = (*OPTIONS, "tiers", "prices")
+"""Fields of a study that have no fields of their own."""
+
+ROOTS = ("topology", "workload", "strategy", "npu", "remote_memory", *WHOLE)
 """First parts of the names of a study's fields."""
 
 FIGURES = (
@@ -36,6 +40,7 @@ FIGURES = (
     "energy.total_j",
     "memory.total_bytes",
     "memory.least_bytes",
+    "cost",
 )
 """Figures that a study can minimize."""
 
@@ -70,7 +75,7 @@ class _Space:
         text = {"type": "string"}
         required = (("topology", "workload"), ("specification",), ("traces", "network", "system"))
         rules = [rule.model_json_schema() for rule in AXES.values()]
-        whole = {*OPTIONS, *SWITCH_ROOTS[1:], *TRACE_ROOTS} - {*ROOTS} | {*OPTIONS}
+        whole = {*SWITCH_ROOTS[1:], *TRACE_ROOTS} - {*ROOTS} | {*WHOLE}
         every = dict.fromkeys((*ROOTS, *SWITCH_ROOTS, *TRACE_ROOTS))
         paths = "|".join(root for root in every if root not in whole)
         return {

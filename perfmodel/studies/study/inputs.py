@@ -13,6 +13,8 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.libra.authors import load_prices
+from perfmodel.libra.network import TIERS
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology import files as topologies
 from perfmodel.topology.files import NpuEntry
@@ -22,7 +24,7 @@ from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
-from .file import ROOTS
+from .file import ROOTS, WHOLE
 from .kind import check_roots
 
 __all__ = [
@@ -49,6 +51,7 @@ PARTS: Mapping[str, Collection[str]] = {
     "memory": ("remote_memory",),
     "strategy": ("strategy", "workload"),
     "options": tuple(OPTIONS),
+    "tiers": ("tiers", "prices"),
 }
 """Fields of ``Inputs``, each with the first parts of the names of the study fields that set it."""
 
@@ -98,6 +101,8 @@ class Inputs:
         How to train in parallel.
     options : mapping
         Options of an estimate by name.
+    tiers : Part or None
+        Prices of each dimension of the topology, if its cost is asked for.
     """
 
     topology: Part
@@ -106,6 +111,7 @@ class Inputs:
     memory: Part | None
     strategy: Strategy
     options: Mapping[str, str]
+    tiers: Part | None = None
 
     def key(self, version: str) -> str:
         """Return the hash of these inputs and of a model version."""
@@ -115,6 +121,7 @@ class Inputs:
         """Return all inputs, keyed by dotted path."""
         found: dict[str, Any] = {"topology": self.topology.name, "workload": self.workload.name}
         found |= {"remote_memory": self.memory and self.memory.name, **self.options}
+        found |= {"tiers": self.tiers and self.tiers.name}
         found |= {"strategy": str(self.strategy), "workers": self.strategy.workers}
         found |= {size: getattr(self.strategy, size) for size in SIZES}
         for root, part in (
@@ -122,6 +129,7 @@ class Inputs:
             ("workload", self.workload),
             ("npu", self.npu),
             ("remote_memory", self.memory),
+            ("tiers", self.tiers),
         ):
             if part:
                 found |= _flat(root, part)
@@ -141,6 +149,7 @@ class Resolver:
         self._source, self._folder = str(source), source.parent
         self._parts = lru_cache(maxsize=1024)(self._part)
         self._options = lru_cache(maxsize=1024)(self._checked_options)
+        self._prices = lru_cache(maxsize=1024)(self._tiers)
 
     def inputs(self, values: Mapping[str, Value]) -> Inputs:
         """Return the inputs of a point.
@@ -150,7 +159,9 @@ class Resolver:
         InputError
             A field or a value is not allowed; names the study file and the field.
         """
-        check_roots(values, ROOTS, OPTIONS, self._source)
+        check_roots(values, ROOTS, WHOLE, self._source)
+        if "prices" in values and "tiers" not in values:
+            raise self._refused("tiers", "must be given with prices")
         return Inputs(**{part: self.part(part, values) for part in PARTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
@@ -165,6 +176,8 @@ class Resolver:
             chosen = (values.get(name) for name in OPTIONS)
             known = zip(chosen, OPTIONS.values(), strict=True)
             return self._options(tuple(str(one.default if v is None else v) for v, one in known))
+        if part == "tiers":
+            return self._prices(values.get("tiers"), values.get("prices"))
         given: dict[str, Value] = {}
         for name, value in values.items():
             root, _, rest = name.partition(".")
@@ -181,6 +194,23 @@ class Resolver:
             return Options(**dict(zip(OPTIONS, values, strict=True))).options
         except InputError as error:
             raise self._refused(error.field, error.message) from None
+
+    def _tiers(self, tiers: Value, prices: Value) -> Part | None:
+        """Return the prices of the tiers of a text such as ``package-pod``."""
+        if tiers is None:
+            return None
+        try:
+            known = TIERS if prices is None else load_prices(self._folder / str(prices))
+        except InputError as error:
+            at = f"{error.field}: " if error.field else ""
+            raise self._refused("prices", f"{prices}: {at}{error.message}") from None
+        data: dict[str, dict[str, float]] = {}
+        for place, name in enumerate(str(tiers).split("-")):
+            if name not in known:
+                message = f"must be tiers such as {'-'.join(known)}, not {tiers!r}"
+                raise self._refused("tiers", message)
+            data[str(place)] = known[name]._asdict()
+        return Part(_digest(["tiers", data]), str(tiers), data, str(self._folder))
 
     def _part(self, root: str, *given: tuple[str, type, Value]) -> Part | None:
         changes = {key: value for key, _, value in given}

@@ -120,6 +120,8 @@ class Kind:
         Parts of the inputs, with the first parts of the names of fields that set them.
     figures : tuple of str
         What a study may minimize.
+    needs : mapping
+        Fields that figures need, by figure.
     depends : callable
         Returns the first parts of the names of fields that a name in constraints depends on.
     resolver : callable
@@ -147,6 +149,7 @@ class Kind:
     required: tuple[str, ...]
     parts: Mapping[str, Collection[str]]
     figures: tuple[str, ...]
+    needs: Mapping[str, str]
     depends: Callable[[str], Collection[str]]
     resolver: Callable[[Path], Resolving]
     derived: Callable[[Any], dict[str, Any]]

@@ -264,13 +264,16 @@ def _kind_of(file: StudyFile, source: str) -> Kind:
     Raises
     ------
     InputError
-        An objective is none of the kind.
+        An objective is none of the kind, or lacks the field that it needs.
     """
     kind = next((KINDS[name] for name in KINDS if name in file.space), TRAINING)
     for number, name in enumerate(file.objectives):
         if name not in kind.figures:
             message = not_one_of(name, kind.figures)
             raise InputError(source, f"objectives.{number}", message)
+        if (needed := kind.needs.get(name)) and needed not in file.space:
+            message = f"must be given with the objective {name}"
+            raise InputError(source, f"space.{needed}", message)
     return kind
 
 

@@ -176,6 +176,7 @@ TRACES = Kind(
     required=("traces", "network", "system"),
     parts={name: (name,) for name in TRACE_ROOTS},
     figures=TRACE_FIGURES,
+    needs={},
     depends=_depends,
     resolver=_Resolver,
     derived=_derived,

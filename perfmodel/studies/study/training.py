@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from fred_hw.errors import InputError
 from perfmodel.figures import figures_of
+from perfmodel.libra.network import Prices
+from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.studies.equal_terms import equal_npus
 from perfmodel.switch_timing.provenance import Provenance
@@ -53,8 +55,9 @@ def _value_of(inputs: Inputs, name: str) -> Any:
 
 
 def _derived(inputs: Inputs) -> dict[str, Any]:
-    """Return all inputs, and the NPU rates that result from them."""
-    return {**inputs.fields(), **_npu_rates(inputs.topology, inputs.npu)}
+    """Return all inputs, and the NPU rates and the cost that result from them."""
+    found = {**inputs.fields(), **_npu_rates(inputs.topology, inputs.npu)}
+    return found if inputs.tiers is None else found | {"cost": _cost(inputs.topology, inputs.tiers)}
 
 
 def _evaluate(inputs: Inputs) -> Row:
@@ -69,6 +72,8 @@ def _depends(name: str) -> set[str]:
         return {"strategy", "workload"}
     if name == "npus":
         return {"topology"}
+    if name == "cost":
+        return {"topology", "tiers", "prices"}
     if root == "npu":
         return {"npu", "topology"}
     return {root} if root in ROOTS else {*ROOTS}
@@ -129,6 +134,12 @@ def _npu_rates(topology: Part, npu: Part) -> dict[str, float]:
     return {f"npu.{name}": rate for name, rate in rates_of(topology, npu).rates.items()}
 
 
+@lru_cache(maxsize=1024)
+def _cost(topology: Part, tiers: Part) -> float:
+    """Return the cost of a topology [$]."""
+    return cost_of(topology_of(topology), [Prices(**one) for one in tiers.data.values()])
+
+
 class _Bounds:
     """Lower bounds of the objectives of points; what they follow from is found once.
 
@@ -154,6 +165,7 @@ class _Bounds:
             ("topology", "remote_memory"), _fabric, Fabric(*[nan] * len(Fabric._fields))
         )
         self._scale = shared(("compute", "workload", "topology", "npu"), _scale, nan)
+        self._cost = shared(("topology", "tiers", "prices"), _cost_of_parts, 0.0)
 
     def _shared(
         self, roots: tuple[str, ...], find: Callable[[Callable[[str], Any]], T], unknown: T
@@ -172,6 +184,8 @@ class _Bounds:
     def __call__(self, numbers: Numbers) -> NDArray[np.float64]:
         """Return a row of bounds for each point; 0 where none is known."""
         rows = np.zeros((len(numbers), len(self._objectives)))
+        if "cost" in self._objectives:  # known without a simulation
+            rows[:, self._objectives.index("cost")] = self._cost.each(numbers)
         sizes, rates = self._sizes.each(numbers), self._rates.each(numbers)
         fabric, scale = self._fabric.each(numbers), self._scale.each(numbers)
         workloads, index = self._workloads.of(numbers)
@@ -207,6 +221,11 @@ def _scale(part: Callable[[str], Any]) -> float:
     return compute_model(part("options")["compute"]).scale(workload.name, topology, npu)
 
 
+def _cost_of_parts(part: Callable[[str], Any]) -> float:
+    tiers = part("tiers")
+    return 0.0 if tiers is None else _cost(part("topology"), tiers)
+
+
 def _check_terms(base: Inputs, other: Inputs, as_is: bool) -> None:
     """Refuse topologies with different NPUs, or that a model of compute cannot compare."""
     fabrics = [topology_of(one.topology) for one in (base, other)]
@@ -224,6 +243,7 @@ TRAINING = Kind(
     required=("topology", "workload"),
     parts=PARTS,
     figures=FIGURES,
+    needs={"cost": "tiers"},
     depends=_depends,
     resolver=Resolver,
     derived=_derived,

@@ -42,7 +42,8 @@ def test_a_row_has_the_figures_of_the_estimate() -> None:
     assert row["memory.total_bytes"] == alone.memory.total_bytes
     assert (row["npus"], row["npu.peak_flops"], row["dp"]) == (4, 2e15, 4)
     assert (row["version"], row["seed"], row["algorithm"]) == (model_version(), 7, "auto")
-    assert set(FIGURES) <= row.keys()
+    assert {*FIGURES} - {*TRAINING.needs} <= row.keys()
+    assert "cost" not in row
     assert row["duration_s"] > 0
 
 

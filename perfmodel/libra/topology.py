@@ -1,0 +1,40 @@
+"""The cost of a topology: the price of the bandwidth of its dimensions."""
+
+from collections.abc import Sequence
+
+from fred_hw.errors import InputError
+from perfmodel.topology.graph import Topology
+
+from .network import BLOCKS, Dimension, Prices, cost_per_byte_per_s
+
+__all__ = ["cost_of"]
+
+
+def cost_of(topology: Topology, prices: Sequence[Prices]) -> float:
+    """Return the cost of the links, switches and network interfaces between NPUs [$].
+
+    Bandwidth is that of links, of which protocols leave a part for payload.
+
+    Parameters
+    ----------
+    topology : Topology
+        With dimensions of rings, full connections or switches.
+    prices : sequence of Prices
+        Prices of each dimension, the innermost first.
+
+    Raises
+    ------
+    InputError
+        The topology has no such dimensions, or another number of them.
+    """
+    dimensions = topology.scheduling_dimensions
+    if not dimensions or any(one.kind not in BLOCKS for one in dimensions):
+        message = "must be left out: the topology has no dimensions of rings or switches"
+        raise InputError(topology.name, "tiers", message)
+    if len(prices) != len(dimensions):
+        message = f"must have {len(dimensions)} tiers, one per dimension, not {len(prices)}"
+        raise InputError(topology.name, "tiers", message)
+    pairs = zip(dimensions, prices, strict=True)
+    costs = cost_per_byte_per_s([Dimension.priced(one.kind, one.npus, p) for one, p in pairs])
+    rates = (one.npu_bytes_per_s(one.npus) / one.efficiency for one in dimensions)
+    return sum(cost * rate for cost, rate in zip(costs, rates, strict=True))
