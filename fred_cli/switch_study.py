@@ -38,11 +38,24 @@ _MAX_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class _Part:
-    """A specification and one level of its Verilog, identified by the hash of the Verilog."""
+    """A specification and one level of its Verilog.
+
+    Parameters
+    ----------
+    name : str
+        As the study file names it.
+    spec : SwitchSpec
+        The specification.
+    sha256 : str
+        Canonical hash of the Verilog.
+    identity : str
+        What figures depend on: the hash, and the specification if all of its levels are measured.
+    """
 
     name: str
     spec: SwitchSpec
     sha256: str
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,8 @@ class _Resolver:
                 if name.startswith("specification.")
             ]
             level = self.part("level", values)
-            return self._specification(given["specification"], level, *sorted(changes))
+            measured = bool(self.part("simulator", values)) and not self.part("regression", values)
+            return self._specification(given["specification"], level, measured, *sorted(changes))
         value = values.get(part)
         if value is None:
             value = _DEFAULTS[part]
@@ -155,7 +169,9 @@ class _Resolver:
         except InputError as error:
             raise self._refused("liberty", error.message) from None
 
-    def _generated(self, source: Value, level: str, *changes: tuple[str, Value]) -> _Part:
+    def _generated(
+        self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]
+    ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
             raise self._refused("specification", message)
@@ -172,7 +188,10 @@ class _Resolver:
             raise self._refused(field, message) from None
         from gen.canonical import canonical_hash
 
-        return _Part(source, spec, canonical_hash(_design(spec, level).verilog))
+        digest = canonical_hash(_design(spec, level).verilog)
+        # The requested clock changes how a design is mapped.
+        identity = f"{digest} {spec.model_dump_json() if measured else spec.clock_ns}"
+        return _Part(source, spec, digest, identity)
 
     def _refused(self, field: str, message: str) -> InputError:
         return InputError(self._source, f"space.{field}", message)
@@ -200,8 +219,8 @@ def _design(spec: SwitchSpec, level: str) -> Any:
 
 def _identity(part: _Part | str | int) -> str:
     """Return the identity of a part of the inputs; for a file, its contents."""
-    if isinstance(part, _Part):  # the requested clock changes how a design is mapped
-        return f"{part.sha256} {part.spec.clock_ns}"
+    if isinstance(part, _Part):
+        return part.identity
     if not isinstance(part, str):
         return str(part)
     path = Path(part)
@@ -294,7 +313,7 @@ def _version() -> str:
 
 
 _PARTS: Mapping[str, Collection[str]] = {
-    "specification": ("specification", "level"),
+    "specification": ("specification", "level", "simulator", "regression"),
     **{name: (name,) for name in _DEFAULTS},
     "seed": ("seed", "simulator"),
 }

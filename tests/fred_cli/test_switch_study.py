@@ -114,6 +114,14 @@ def test_cycles_are_those_of_the_record(tmp_path: Path, monkeypatch: pytest.Monk
     assert row["seed"] == 3
 
 
+def test_cycles_depend_on_all_of_a_specification(tmp_path: Path) -> None:
+    # The latency of the whole switch too, whose phases the interconnect does not know.
+    space = {"specification": "tiny-2", "specification.protocol.phases": [4, 8]}
+    cycles = plan_of(tmp_path, {**space, "simulator": "icarus"}, objectives=["latency_cycles"])
+    assert len(cycles.work().numbers) == 2
+    assert len(plan_of(tmp_path, {**space, "liberty": "tiny.lib"}).work().numbers) == 1
+
+
 REGRESSION = {
     "specification": "tiny-2",
     "specification.lanes": 1,

@@ -8,13 +8,14 @@ from fred_hw.errors import InputError
 from perfmodel.libra.network import TIERS
 from perfmodel.libra.topology import cost_of
 from perfmodel.published import NPU_L1_BYTES_PER_S
+from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import parse_topology
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.mark.parametrize("protocol", ["ideal", "measured"])
-def test_cost_of_rings_and_a_switch(protocol: str) -> None:
+def test_cost_of_rings_and_a_switch(protocol: ProtocolModel) -> None:
     # Each of 64 NPUs has two links of 100 GB/s in each of two rings, and one of 50 GB/s.
     torus = parse_topology(str(EXAMPLES / "torus-64.yaml"), protocol)
     tiers = ("chiplet", "package", "pod")
@@ -30,7 +31,7 @@ def test_cost_of_full_connections() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["ideal", "measured"])
-def test_links_between_switches_are_shared_by_the_npus_below(protocol: str) -> None:
+def test_links_between_switches_are_shared_by_the_npus_below(protocol: ProtocolModel) -> None:
     fred = parse_topology(str(EXAMPLES / "fred-16.yaml"), protocol)
     wanted = 16 * NPU_L1_BYTES_PER_S / 1e9 * 17 + 4 * 6000 * 57.4
     assert cost_of(fred, [TIERS["node"], TIERS["pod"]]) == pytest.approx(wanted)
