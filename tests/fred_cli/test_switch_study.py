@@ -240,6 +240,15 @@ def test_objectives_of_training_are_refused(tmp_path: Path) -> None:
         plan_of(tmp_path, objectives=["busy_s"])
 
 
+@pytest.mark.parametrize(
+    ("objective", "field"),
+    [("area_um2", "liberty"), ("latency_cycles", "simulator"), ("tests_failed", "regression")],
+)
+def test_an_objective_needs_what_measures_it(tmp_path: Path, objective: str, field: str) -> None:
+    with pytest.raises(InputError, match=f"space.{field}: must be given with the objective"):
+        plan_of(tmp_path, {"specification": "tiny-2"}, objectives=[objective])
+
+
 def test_bad_studies_are_refused_in_one_line(refused: Callable[..., str], place: Path) -> None:
     study = {"space": {**SPACE, "specification.ports": 1}, "objectives": ["area_um2"]}
     (place / "study.yaml").write_text(yaml.safe_dump(study))
