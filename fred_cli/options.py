@@ -230,7 +230,7 @@ def topologies_listing() -> str:
     """Return the help text for the values of a topology option."""
     from perfmodel.topology.parse import topology_names
 
-    return f"{', '.join(topology_names())}, or YAML."
+    return f"{', '.join(topology_names())}, or YAML (also a network of ASTRA-sim)."
 
 
 def workloads_listing() -> str:
