@@ -52,7 +52,7 @@ ONLY_THE_READER = (
     r"lanes: must make flits|must have each NPU",
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
     r"must be npu_0 to npu_\d+|must lead from each NPU|must join nodes that no|must be two nodes",
-    r"clock_ns: must be [\d.]+ or more with auto registers",
+    r"clock_ns: must be [\d.]+ or more with auto registers|must be given with baseline alone",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 
@@ -82,10 +82,6 @@ BASES: dict[str, Any] = {
         },
         "zip": [["topology", "workload"]],
         "constraints": ["fits_memory"],
-    },
-    "traces": {
-        "space": {"traces": "a", "network": ["fred-d", "n.yaml"], "system": "s.yaml"},
-        "baseline": "fred-d",
     },
 }
 """The example of every kind, and files with what that lacks."""
