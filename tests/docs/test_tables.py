@@ -92,7 +92,7 @@ def test_page_on_schedules_has_the_cycles_of_the_record_of_trees() -> None:
     for row in shipped("mesh-4x4-trees")["rows"]:
         block = row["flits"] // 16
         measured[row["steps"], block, row["step_cycles"] - block] = row["cycles"]
-    told = rows("docs/explanation/schedules.md", "has all rows.")
+    told = rows("docs/explanation/schedules.md", "The record `mesh-4x4-trees` has all rows:")
     for mesh, *cells in told:
         steps, block, setup, cycles, beyond = (int(one.replace(",", "")) for one in cells)
         assert (mesh, cycles) == ("4 x 4", measured[steps, block, setup])
