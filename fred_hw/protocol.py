@@ -383,7 +383,7 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @property
     def online(self) -> int:
-        """The default index; its packets are routed online."""
+        """The phase number of unicasts (the paper's default index); they are routed online."""
         return self.phases
 
     @property

@@ -29,7 +29,7 @@ def entry_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 def number_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a phase number, excluding the default index."""
+    """Return the bits of a phase number, excluding that of unicasts."""
     return max(1, (spec.protocol.phases - 1).bit_length())
 
 

@@ -51,7 +51,7 @@ class Endpoint(Unit):
     send : In(payload_signature(spec)).array(3)
         Packets to send on each channel.
     send_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, with the destination at the default index. Constant while the
+        Flow of each channel, with the destination of unicasts. Constant while the
         channel's ``idle`` is low; a flow of a new generation starts with number 0.
     send_clear : In(3)
         Restart the flow's numbers at 0 when the phase is written into the switch; only while
@@ -61,7 +61,7 @@ class Endpoint(Unit):
     receive : Out(payload_signature(spec)).array(3)
         Packets received on each channel.
     receive_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, with the source at the default index. Each flow resumes where it
+        Flow of each channel, with the source of unicasts. Each flow resumes where it
         stopped, also within a packet; packets of other generations are dropped.
     receive_clear : In(3)
         Restart the flow's numbers at 0; not in the cycle in which the flow changes.

@@ -14,11 +14,11 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
     Fields
     ------
     generation : generation
-        Generation of the phase's entry, 0 at the default index.
+        Generation of the phase's entry, 0 for unicasts.
     peer : address
-        At the default index the other endpoint, destination or source; otherwise meaningless.
+        For unicasts the other endpoint, destination or source; otherwise meaningless.
     phase : phase
-        The phase, or the default index.
+        The phase, or ``ProtocolSpec.online`` for unicasts.
     """
     fields = spec.protocol.fields
     return data.StructLayout(

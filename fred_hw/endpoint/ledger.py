@@ -149,6 +149,6 @@ class Ledger(Unit):
                 m.d.comb += bits.eq(read.data.way.as_value() & there.replicate(len(bits)))
 
     def _key(self, flow: data.View) -> Value:
-        """Return the index of a flow: its phase, or one per peer at the default index."""
+        """Return the index of a flow: its phase, or one per peer for unicasts."""
         protocol = self.spec.protocol
         return Mux(flow.phase == protocol.online, protocol.phases + flow.peer, flow.phase)

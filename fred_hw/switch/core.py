@@ -39,9 +39,8 @@ class SwitchCore(Unit):
     of its inputs have it at the head of the phase's virtual channel and all of its outputs have
     space for all of it; then a flit is sent whenever all inputs have one. All inputs must have the
     packet with the expected number, so a reduction only adds flits with the same index, of packets
-    with the same number. The scheduler chooses the phase to be served. Packets of the default index
-    are unicast, on paths that are found as they arrive, to the port that is the route of their
-    address.
+    with the same number. The scheduler chooses the phase to be served. Unicasts
+    take paths that are found as they arrive, to the port that is the route of their address.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ class Dispatcher(Unit):
         return choice
 
     def _route(self, m: Module, router: OnlineRouter, unicasts: list[UnicastSequencer]) -> None:
-        """Report packets of the default index to the router."""
+        """Report unicasts to the router."""
         for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
                 router.coming[k].eq(head.coming),

@@ -37,7 +37,7 @@ LATE_CYCLES = 64
 class _Following(NamedTuple):
     """The next phase, if ``valid``, and the virtual channels with ready unicasts.
 
-    Its channel is one-hot; ``online`` is high for the default index.
+    Its channel is one-hot; ``online`` is high for unicasts.
     """
 
     valid: Value
@@ -64,12 +64,12 @@ class Scheduler(Unit):
     A flow is ready when each of its inputs has a packet at the head of the phase's virtual channel
     and each of its outputs has space for one; a phase is ready when one of its flows is. A phase
     with all flows ready is seen at once; other phases are examined one after the other, two cycles
-    later at the earliest. Packets of the default index are flows of their own. Those of each
+    later at the earliest. Unicasts are flows of their own. Those of each
     channel together count as a phase, but all channels are served together: they are then as urgent
     as their most urgent packet that is ready or being sent. A served phase is replaced by a phase
     on a more urgent channel as soon as the packets being sent have ended, and by one on the same
     channel once a packet has been served on it. Others replace it when nothing was being sent or
-    about to start for a cycle; the default index is kept for ``SEEK_CYCLES`` before that, though
+    about to start for a cycle; unicasts stay served for ``SEEK_CYCLES`` before that, though
     not once something has waited for ``LATE_CYCLES``. A phase that another one yields to is served
     even if it is no longer ready because the other took the space, unless a more urgent one is
     ready. A phase that is about to change is halted first: flows use the entry that was loaded, so
@@ -99,7 +99,7 @@ class Scheduler(Unit):
         The served phase, and its state.
     read, next_phase : Out(1), Out(number_bits(spec))
         Read the entry of that phase, which is available with ``service.load``, if that rises; 0 for
-        the default index.
+        unicasts.
     preempts : Out(1)
         High with ``service.load`` for a more urgent phase than one whose packets end in this cycle.
 
@@ -157,7 +157,7 @@ class Scheduler(Unit):
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
-        count = phases + DATA_COUNT  # and one default index for each virtual channel
+        count = phases + DATA_COUNT  # and one for the unicasts of each virtual channel
         served, following = Signal(count), Signal(count)  # one-hot: served now, and next
         watches = self._watches(m)
         stopped, stops, halted = Signal(phases), Signal(phases), Signal()
@@ -316,7 +316,7 @@ class Scheduler(Unit):
         return watches
 
     def _unicasts(self, m: Module) -> Signal:
-        """Return, for each virtual channel, whether a packet of the default index is ready."""
+        """Return, for each virtual channel, whether a unicast is ready."""
         ready = Signal(DATA_COUNT, name="online_packets")
         for c in range(DATA_COUNT):
             packets = Cat(

@@ -133,7 +133,7 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(3)
-        Whether something is served, whether it is the default index, its phase, and the phase's
+        Whether something is served, whether it is a unicast, its phase, and the phase's
         channel, one-hot, or 0 before the first phase; unicasts of all channels are served together.
     load, following : Out(1), Out(phase)
         In the next cycle something else is served; if it is a phase, with the available entry. Its

@@ -58,7 +58,7 @@ protected:
     // Whether no flit of a packet goes in this cycle.
     virtual bool pauses() { return false; }
 
-    // The phase that a header is of, the default index for a unicast, which has a source.
+    // The phase that a header is of, or that of unicasts, which have a source.
     unsigned phase_of(const Header& h) const { return h.unicast ? sizes_.phases : h.phase; }
     bool is_mine(const Header& h) const { return !h.unicast || h.destination == address_; }
 

@@ -31,7 +31,7 @@ CARRYING = (DATA, TURNED)
 _SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 
 FlowKey = tuple[int, int]
-"""Phase, and the peer's address at the default index, else 0."""
+"""Phase, and the peer's address for unicasts, else 0."""
 
 
 @cache
@@ -278,7 +278,7 @@ class Endpoint:
         packets : sequence of sequences of int
             Flits.
         peer : int
-            Address of the destination at the default index.
+            Address of the destination of a unicast.
         """
         self._packets.setdefault((phase, peer), []).extend(tuple(packet) for packet in packets)
         lengths = (ctypes.c_uint * len(packets))(*(len(packet) for packet in packets))

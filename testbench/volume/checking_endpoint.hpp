@@ -160,7 +160,7 @@ class CheckingEndpoint final : private Endpoint {
     }
 
 public:
-    // By phase, then by destination or source of the default index; those of a flow have a pool.
+    // By phase, then by destination or source of unicasts; those of a flow have a pool.
     std::vector<Outgoing> outgoing;
     std::vector<Incoming> incoming;
 

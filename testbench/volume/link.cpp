@@ -53,7 +53,7 @@ class LinkBench : ClockedTop {
     uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, rewinds_ = 0,
              dropped_ = 0, errors_ = 0, changes_ = 0;
 
-    // Flows are renamed in each round: phases turn, and the last is the default index.
+    // Flows are renamed in each round: phases turn, and the last is that of unicasts.
     void name_flows(unsigned round) {
         for (unsigned f = 0; f < FLOWS; ++f) {
             const unsigned turn = (f % CIRCUITS + round) % CIRCUITS;

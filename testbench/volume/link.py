@@ -40,7 +40,7 @@ class EndpointPair(Unit):
     i<f>_valid, ready, last, data; o<f>_...
         Payload of flow f, entering at its source and leaving at its destination.
     phase<f> : In
-        Phase of flow f at both endpoints. At the default index their addresses are 0 and 1, or in a
+        Phase of flow f at both endpoints. For unicasts their addresses are 0 and 1, or in a
         mesh whose sources choose routes 0 and that of its last NPU.
     m<e>_valid, ready, last, data, header, crc; s<e>_...
         The link, from and to endpoint e.

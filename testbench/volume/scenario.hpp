@@ -78,7 +78,7 @@ public:
         reads = read_operations(next);
     }
 
-    // What NPU `from` sends to `to` at the default index.
+    // What NPU `from` sends to `to` as unicasts.
     Pool* online(unsigned from, unsigned to) {
         Random rng{1 + from * npus + to};
         Pool& pool = pools.emplace_back();

@@ -123,7 +123,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Unicast:
-    """A number of unicasts between two NPUs at the default index, on a data virtual channel."""
+    """A number of unicasts between two NPUs, on a data virtual channel."""
 
     source: int
     destination: int
@@ -181,7 +181,7 @@ def scenario(
     steps : sequence
         Steps, each executed as soon as allowed, and in this order at each NPU.
     unicast_packets : int
-        Number of different packets between two NPUs at the default index.
+        Number of different packets between two NPUs as unicasts.
     unicast_flits : int
         Length of each of those, 0 for random lengths.
     """

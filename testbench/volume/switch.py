@@ -210,8 +210,8 @@ def run_switch(
         ``fault_cycle``
             Cycle of the single fault.
         ``arrivals``
-            With ``trace``, the cycle in which each packet was complete, by "port/phase" (for the
-            default index ``phases`` plus the source).
+            With ``trace``, the cycle in which each packet was complete, by "port/phase"; a unicast
+            has ``phases`` plus its source in place of a phase.
         ``state``
             State of each NPU if not everything was delivered.
     """

@@ -36,7 +36,7 @@ class Traffic:
         Bursts in the order in which each port sends those of a virtual channel; the next one starts
         when all packets of the previous one are acknowledged.
     unicast_packets : int
-        Number of different packets between two ports at the default index.
+        Number of different packets between two ports as unicasts.
     full : bool
         Whether all of these have the largest size.
     unicast_flits : int

@@ -145,8 +145,8 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
     runs.append(run_switch(program, spec, Traffic((), {}, (Unicast(0, 1, 0, 1),), full=True)))
     sys.stdout.write(
         f"lone flit: {runs[0]['latency_cycles']} cycles in a phase (interconnect "
-        f"{latency_cycles(spec)} + {ADDED_CYCLES}), {runs[1]['latency_cycles']} at the "
-        "default index\n"
+        f"{latency_cycles(spec)} + {ADDED_CYCLES}), {runs[1]['latency_cycles']} as a "
+        "unicast\n"
     )
     traffic = Traffic((), {}, (Unicast(0, 1, 0, 600),), full=True)
     half = SwitchConditions(delay=DELAY, interval_cycles=2 * spec.protocol.packet_flits, trace=True)

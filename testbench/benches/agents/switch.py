@@ -37,7 +37,7 @@ gc.set_threshold(100_000, 20, 20)
 
 Packets = list[tuple[int, ...]]
 FlowKey = tuple[int, int]
-"""Phase, and the peer's address at the default index, else 0."""
+"""Phase, and the peer's address for unicasts, else 0."""
 
 
 @dataclass(frozen=True)
@@ -374,7 +374,7 @@ class SwitchBench:
     def unicast(
         self, source: int, destination: int, packets: int = 1, flits: int = 0, circuit: int = -1
     ) -> None:
-        """Send and expect unicasts of random payload at the default index.
+        """Send and expect unicasts of random payload.
 
         Parameters
         ----------

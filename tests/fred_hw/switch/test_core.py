@@ -72,12 +72,12 @@ def packet(number: int, **fields: int) -> list[dict[str, int]]:
 
 
 def unicast(number: int) -> list[dict[str, int]]:
-    """Return a packet from port 0 to port 1 of the default index."""
+    """Return a unicast from port 0 to port 1."""
     return packet(number, phase=0, unicast=1, **ends_of(0, 1))
 
 
 def words(count: int, source: int, destination: int) -> list[Flit]:
-    """Return packets of one flit of the default index of ``CROWD``."""
+    """Return unicasts of one flit of ``CROWD``."""
     codec = FlitCodec(CROWD)
     fields = {"kind": Kind.DATA, "unicast": 1, **ends_of(source, destination)}
     return [codec.pack(k, sequence=k, link_sequence=k, **fields) for k in range(count)]

@@ -150,7 +150,7 @@ def test_what_goes_on_is_told_to_the_scheduler() -> None:
 
 
 def unicast(k: int, destination: int, circuit: int = PP) -> dict[str, int]:
-    """Return a packet of the default index at a port."""
+    """Return a unicast at a port."""
     return {
         f"heads[{k}].waiting": 1 << circuit,
         f"heads[{k}].valid": 7,
@@ -228,7 +228,7 @@ def test_reset_forgets_the_packet_under_way_and_online_paths() -> None:
 
 
 class Unicasts:
-    """Packets of the default index at the ports of a dispatcher, which flits of may be late."""
+    """Unicasts at the ports of a dispatcher, which flits of may be late."""
 
     def __init__(self, rng: random.Random, packets: int) -> None:
         self.rng, self.dut = rng, known(Dispatcher(spec=LINK))

@@ -58,7 +58,7 @@ def loads(cycles: list[Cycle]) -> list[tuple[int, int]]:
     for before, now, behind in zip(found, found[1:], found[2:], strict=False):
         if now[0]:
             assert (before[1], behind[4], now[3]) == (1, 1, behind[5])
-            # The default index has no entry.
+            # Unicasts have no entry.
             assert behind[5] in (ONLINE, before[2])
     return [(t, found[t + 1][-1]) for t, row in enumerate(found[:-1]) if row[0]]
 
@@ -192,7 +192,7 @@ def test_the_default_index_gives_way_to_one_of_its_circuit_once_a_packet_started
     start: int,
 ) -> None:
     both = LOW | unicast(DP)
-    # Phase 0 first, then the default index from cycle 5 on.
+    # Phase 0 first, then unicasts from cycle 5 on.
     cycles = [both | STANDS] * 5 + [both | RUNS] * start + [both | {"service.ran": 1 << DP}]
     assert loads([*cycles, both, both]) == [(2, 0), (4, ONLINE), (6 + start, 0)]
 

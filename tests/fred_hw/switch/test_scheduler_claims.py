@@ -28,7 +28,7 @@ FULL = {"ports[3].space": 0}
 def test_what_is_claimed_is_ready_whatever_space_is_seen() -> None:
     assert loads([EQUAL | FULL | STANDS] * 6) == []
     assert loads([EQUAL | FULL | STANDS | {"claims": 1 << 2}] * 6) == [(3, 2)]
-    # No packet of the default index reaches its output.
+    # No unicast reaches its output.
     lone = unicast(DP) | {"ports[3].reaches": 0}
     claim = {"claims": 1 << LINK.protocol.phases + DP}
     assert loads([lone | STANDS] * 6) == []
