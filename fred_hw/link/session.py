@@ -146,10 +146,9 @@ class LinkSession(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a handshake to ``up``, 2 to ``link.handshake``, 4 if it is of another
-    session ID
-        and no packet has to leave. A handshake goes a cycle after reset, and ``timeout_cycles + 2``
-        after one that was taken at once, until it is up.
+    Latency : 1 cycle from a handshake to ``up``, 2 to ``link.handshake``, 4 if it has another
+        session ID and no packet has to leave. A handshake goes a cycle after reset, and
+        ``timeout_cycles + 2`` after one that was taken at once, until it is up.
     Throughput : one handshake per cycle.
     Paths : ``link.empty`` to ``link.begins``.
     Reset : down, and the session ID of the other end is unknown.

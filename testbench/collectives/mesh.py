@@ -29,7 +29,7 @@ def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
         for name, direction, bits in own
         if name not in links
     ]
-    lines = [f"module mesh_with_ends(clk, rst, session ID, {', '.join(n for n, _, _ in outside)});"]
+    lines = [f"module mesh_with_ends(clk, rst, session_id, {', '.join(n for n, _, _ in outside)});"]
     lines += ["  input clk, rst; input [7:0] session_id;"]
     lines += [f"  {direction} {bit_range(bits)}{name};" for name, direction, bits in outside]
     pins = [f".{name}({name})" for name in SHARED]
