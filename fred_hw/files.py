@@ -46,6 +46,7 @@ __all__ = [
     "parse_number",
     "read_kind",
     "refused",
+    "renamed",
     "validate",
 ]
 
@@ -159,12 +160,21 @@ class FileModel(BaseModel):
     def _with_names_of_today(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or cls.old_names.keys().isdisjoint(data):
             return data
-        renamed = dict(cast(Mapping[Any, Any], data))
-        for old in [name for name in cls.old_names if name in renamed]:
-            new = cls.old_names[old]
-            warnings.warn(f"{old}: is deprecated; use {new}", InputWarning, stacklevel=2)
-            renamed[new] = renamed.pop(old)
+        renamed: dict[Any, Any] = {}
+        for key, value in cast(Mapping[Any, Any], data).items():
+            new = cls.old_names.get(key, key)
+            if new != key and new in data:
+                raise refused(f"must not have both {new} and {key}, its old name")
+            renamed[cls.name_of_today(key)] = value
         return renamed
+
+    @classmethod
+    def name_of_today(cls, key: Any) -> Any:
+        """Return the name that replaces an old name of a key, with a warning; else the key."""
+        new = cls.old_names.get(key, key)
+        if new != key:
+            warnings.warn(f"{key}: is deprecated; use {new}", InputWarning, stacklevel=2)
+        return new
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -195,6 +205,7 @@ class FileModel(BaseModel):
 
     def with_changes(self, **changes: object) -> Self:
         """Return a validated copy with changed fields; computed fields keep their values."""
+        changes = {self.name_of_today(key): value for key, value in changes.items()}
         said = self.model_dump(by_alias=True)
         for name, field in type(self).model_fields.items():
             one, key = getattr(self, name), field.alias or name
@@ -323,6 +334,28 @@ def _nested(annotation: Any) -> type[BaseModel] | None:
         if found is not None:
             return found
     return None
+
+
+def renamed(model: type[BaseModel], data: Any) -> Any:
+    """Return the data of a file with the names of today in place of old names of keys.
+
+    Parameters
+    ----------
+    model : type
+        Model of the data; its ``old_names`` and those of nested models are replaced.
+    data : any
+        Plain data, or a part of it, such as the keys that a change names.
+    """
+    if isinstance(data, list):
+        return [renamed(model, one) for one in cast(list[Any], data)]
+    if not isinstance(data, Mapping) or not issubclass(model, FileModel):
+        return data
+    keys, found = _keys(model), dict[Any, Any]()
+    for key, value in cast(Mapping[Any, Any], data).items():
+        new = model.name_of_today(key)
+        inner = _nested(keys[new].annotation) if new in keys else None
+        found[key if new in data else new] = renamed(inner, value) if inner else value
+    return found
 
 
 def validate(model: type[M], data: object, source: str) -> M:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from .choices import did_you_mean, find_choice
 from .errors import InputError
 from .file_kinds import SWITCH
-from .files import validate
+from .files import renamed, validate
 from .reading import read_data
 from .spec import SwitchSpec
 from .yaml_text import parse_yaml
@@ -71,10 +71,16 @@ def load_model(
     if path is None and wanted != SWITCH and find_choice(source, PRESETS):
         raise InputError(source, "", f"must be {wanted}, not the preset of a switch")
     data = read_data(path or Path(source))
-    if isinstance(data, Mapping):
-        for key, value in (changes or {}).items():
-            data = changed(data, key.split("."), value)
+    if isinstance(data, Mapping) and changes:
+        data = renamed(model, data)
+        for key, value in changes.items():
+            data = changed(data, _path(renamed(model, changed({}, key.split("."), None))), value)
     return validate(model, data, source)
+
+
+def _path(nested: Mapping[str, Any] | None) -> list[str]:
+    """Return the keys of nested mappings of one key each."""
+    return [key for key, inner in nested.items() for key in (key, *_path(inner))] if nested else []
 
 
 def _missing(source: str) -> str:

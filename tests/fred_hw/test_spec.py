@@ -239,3 +239,21 @@ def test_old_names_of_keys_are_accepted_with_a_warning() -> None:
     with pytest.warns(InputWarning, match=r"^stuck_cycles: is deprecated; use head_of_line_time"):
         found = SwitchSpec(ports=4).with_changes(protocol={"stuck_cycles": 512})
     assert found.protocol.head_of_line_timeout_cycles == 512
+
+
+def test_an_old_name_beside_the_name_of_today_is_refused() -> None:
+    said = r"^f: must not have both middle_switches and middle, its old name$"
+    with pytest.raises(InputError, match=said):
+        validate(SwitchSpec, {"ports": 4, "middle": 2, "middle_switches": 3}, "f")
+
+
+@pytest.mark.filterwarnings("ignore:.* is deprecated")
+@pytest.mark.parametrize("given", ["middle", "middle_switches"])
+@pytest.mark.parametrize("changed", ["middle", "middle_switches"])
+def test_a_change_wins_whichever_name_it_has(given: str, changed: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"ports: 4\n{given}: 2\nprotocol: {{patience_cycles: 100}}\n")
+    changes = {changed: 4, "protocol.packet_timeout_cycles": 5000}
+    spec = load_spec(str(path), changes)
+    assert (spec.middle_switches, spec.protocol.packet_timeout_cycles) == (4, 5000)
+    assert SwitchSpec(ports=4).with_changes(**{changed: 4}).middle_switches == 4
