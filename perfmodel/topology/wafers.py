@@ -141,10 +141,12 @@ class WafersTopology(Topology):
             if timing is not None:
                 cross = timing.latency_s, timing.preemption_s, timing.sooner_s
                 share = min(share, timing.efficiency)
-            fan_in = timing.ports if timing else self.wafers
+            ports = timing.ports if timing else self.wafers
             above: dict[int, int] = {}
             row, level = list(lane), 0
             while len(row) > 1 or not level:
+                # A switch below the top level needs a port for its link to the switch above.
+                fan_in = ports if len(row) <= ports else ports - 1
                 level += 1
                 upper: list[int] = []
                 for place, below in enumerate(row):
@@ -343,7 +345,8 @@ def _times(node: Node) -> tuple[float, float, float]:
 
 _WORDS = {
     "switch": "through switches that take no time and only route",
-    "fred": "through FRED switches, which carry every controller at its full rate",
+    "fred": "through FRED switches, which reduce and multicast at the full rate of every "
+    "controller; a link between two switches has the bandwidth of one controller",
     "ring": "in a ring",
     "fully_connected": "each with each other",
 }
@@ -369,7 +372,8 @@ class WafersFile(TopologyFile):
         Latency of each link between wafers, one direction [s].
     record : str
         Timing record of the switches of the join `fred`: a shipped one such as `l2-10` or the path
-        of a JSON file. More wafers than ports take several levels of switches.
+        of a JSON file. More wafers than ports take several levels of switches. A link between two
+        levels has the bandwidth of one controller, which unicasts of several controllers share.
     """
 
     kind: Annotated[str, one_of("wafers")]
@@ -396,6 +400,10 @@ class WafersFile(TopologyFile):
         timing = None
         if self.join == "fred":
             timing = load_record(self.record, base, wafer.protocol, source=name, field="record")
+            if timing.ports < 3 <= self.wafers:
+                allowed = f"must be of a switch with 3 or more ports to join {self.wafers} wafers"
+                message = f"{allowed}, not {self.record!r} with {timing.ports}"
+                raise InputError(name, "record", message)
         return WafersTopology(
             name=name,
             wafer=wafer,
@@ -425,7 +433,7 @@ class WafersFile(TopologyFile):
 
 
 def _read_name(text: str) -> Mapping[str, object] | None:
-    found = re.fullmatch(r"wafers:([0-9]{1,9})x(.+)", text.lower())
+    found = re.fullmatch(r"wafers:([0-9]{1,9})x(.+)", text, re.IGNORECASE)
     return {"wafers": int(found[1]), "wafer": found[2]} if found else None
 
 

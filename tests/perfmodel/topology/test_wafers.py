@@ -1,6 +1,7 @@
 """Tests of perfmodel.topology.wafers."""
 
 import re
+from collections import Counter
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.link_dimensions import BETWEEN, link_dimensions
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.topology.wafers import JOINS
+from tests.records import shipped
+from tests.written import written
 
 GIB = 2.0**30
 
@@ -84,7 +87,9 @@ def test_links_of_a_controller_share_its_bandwidth(join: str, each: int, latency
     assert sent == pytest.approx(1e11)
 
 
-@pytest.mark.parametrize(("count", "levels"), [(2, 1), (10, 1), (11, 2), (101, 3)])
+@pytest.mark.parametrize(
+    ("count", "levels"), [(2, 1), (10, 1), (11, 2), (90, 2), (91, 3), (101, 3)]
+)
 def test_levels_of_fred_switches_grow_with_the_wafers(count: int, levels: int) -> None:
     topology = wafers(count, "mesh:2x2", join="fred")
     ios = [topology.parts([4 * i])[0].io_nodes[0] for i in range(count)]
@@ -92,6 +97,31 @@ def test_levels_of_fred_switches_grow_with_the_wafers(count: int, levels: int) -
     switch_s = load_record("l2-10", protocol="ideal").latency_s
     latency_s = 2 * levels * 500e-9 + (2 * levels - 1) * switch_s
     assert topology.latency_s(hops) == pytest.approx(latency_s)
+
+
+@pytest.mark.parametrize("count", [10, 11, 91, 101])
+def test_fred_switches_have_no_more_links_than_ports(count: int) -> None:
+    topology = wafers(count, "mesh:2x2", join="fred")
+    sent = Counter(topology.nodes[link.source].name for link in topology.links)
+    switches = [sent[node.name] for node in topology.nodes if node.name.startswith("lane")]
+    assert max(switches) <= load_record("l2-10", protocol="ideal").ports
+
+
+def test_switches_of_two_ports_join_no_more_than_two_wafers(tmp_path: Path) -> None:
+    record = shipped("l2-10") | {"name": "fred_m3_p2_fp16x256"}
+    for spec in ("spec", "measured_spec"):
+        record[spec] = record[spec] | {"ports": 2}
+    path = written(tmp_path / "two.json", record)
+    assert wafers(2, "mesh:2x2", join="fred", record=str(path)).npus == 8
+    message = "record: must be of a switch with 3 or more ports to join 3 wafers, not "
+    with pytest.raises(InputError, match=re.escape(message)):
+        wafers(3, "mesh:2x2", join="fred", record=str(path))
+
+
+def test_join_of_fred_says_what_runs_at_full_rate() -> None:
+    [joined] = [one for one in wafers(3, join="fred").provenance.assumptions if "joined" in one]
+    assert "reduce and multicast at the full rate of every controller" in joined
+    assert "a link between two switches has the bandwidth of one controller" in joined
 
 
 def test_switches_that_only_route_do_not_join_controllers() -> None:
@@ -128,6 +158,13 @@ def test_wafer_of_a_file_is_found_beside_it(tmp_path: Path) -> None:
     own.write_text("kind: wafers\nwafer: two.yaml\nwafers: 2\n")
     with pytest.raises(InputError, match=r"wafer: must be one wafer, not .two\.yaml. of several"):
         load_topology(own)
+
+
+def test_name_keeps_the_case_of_the_path_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "My.yaml"
+    path.write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    assert parse_topology(f"Wafers:2x{path}").npus == 8
+    assert parse_topology("wafers:2XFRED-D").npus == 40
 
 
 def test_wafer_with_endpoints_is_refused() -> None:
