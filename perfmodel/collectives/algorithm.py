@@ -47,7 +47,7 @@ class Algorithm:
         vector of each [B]. ``auto`` does not build its messages if another algorithm is at least as
         fast.
     assumptions : callable
-        Its assumptions on a topology.
+        Its assumptions on a topology, for a pattern.
     automatic : bool
         Whether ``auto`` tries it. Algorithms that need a schedule in each network interface, or a
         long search, run only on request.
@@ -67,7 +67,7 @@ class Algorithm:
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
     published: Callable[[Topology, Sequence[int]], bool] = lambda _topology, _group: True
     least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = scattered_s
-    assumptions: Callable[[Topology], tuple[str, ...]] = lambda _: ()
+    assumptions: Callable[[Topology, str], tuple[str, ...]] = lambda _topology, _pattern: ()
     automatic: bool = True
     passes: bool = False
     falls_back: bool = False

@@ -136,7 +136,7 @@ def _of_groups(
         _add(builder, chosen, group, bytes_each, pattern)
         parts.append(builder.end_part(group))
         names[chosen.described(seen.topology, pattern)] = None
-        assumptions.update(dict.fromkeys(chosen.assumptions(seen.topology)))
+        assumptions.update(dict.fromkeys(chosen.assumptions(seen.topology, pattern)))
     made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
     return Schedule(pattern, " and ".join(names), *made)
 

@@ -74,7 +74,7 @@ def build_stream(
         name, assumption = "rings", _RINGS[pattern]
     else:
         name = "in-network" if wafer.in_network else "trees"
-        assumption = wafer.stream_assumptions.get(pattern, "")
+        assumption = topology.stream_assumptions.get(pattern, "")
     assumptions = [assumption] if assumption else []
     if topology.wafer:
         assumptions.append(_WAFERS[pattern])

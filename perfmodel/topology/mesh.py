@@ -40,7 +40,9 @@ _IN = (
     "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
     "there across; routers copy at the forks"
 )
-_OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pass on"
+_OUT = (
+    "sums for an I/O controller take its broadcast tree backwards; NPUs of the mesh add and pass on"
+)
 
 
 class MeshTopology(Topology):

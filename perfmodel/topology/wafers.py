@@ -102,6 +102,8 @@ class WafersTopology(Topology):
         self.switch_of = self._shifted(wafer.switch_of)
         self.interconnects = self._insides()
         self.adds, self.npu_rates = wafer.adds, wafer.npu_rates
+        self.fork_assumptions = wafer.fork_assumptions
+        self.stream_assumptions = wafer.stream_assumptions
         self.waits_for_acks, self.inside_cycles = wafer.waits_for_acks, wafer.inside_cycles
         source = wafer.provenance.plus(
             f"I/O controllers of equal number on {wafers} wafers are joined: {_WORDS[join]}",

@@ -10,7 +10,7 @@ from functools import partial
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.bounds import free
 from perfmodel.collectives.controllers import Shards, Way, collect, distribute, ways_of
-from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
+from perfmodel.collectives.schedule import REDUCTIONS, ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Part, Topology
 
 from .ring import all_gather_ring, reduce_scatter_ring
@@ -177,6 +177,18 @@ def _spans(topology: Topology, group: Sequence[int], *, rooted: bool = False) ->
     return all(_trees(topology)) or len({one.members for one in placed if one}) == 1
 
 
+def _assumed(topology: Topology, pattern: str) -> tuple[str, ...]:
+    """Return the assumptions about trees on a wafer, where a pattern uses trees."""
+    adds, forks = _trees(topology)
+    streams = topology.stream_assumptions
+    found: list[str] = []
+    if adds and pattern in REDUCTIONS:
+        found.append(streams.get("stream_out", ""))
+    if forks and pattern not in ("reduce_scatter", "reduce"):
+        found += (*topology.fork_assumptions, streams.get("stream_in", ""))
+    return tuple(filter(None, found))
+
+
 def _words(topology: Topology, _pattern: str) -> str:
     return f"over all I/O controllers of each wafer, {_JOINED[topology.between]}"
 
@@ -200,6 +212,7 @@ ALGORITHMS.add(
         fits=_spans,
         preference=dict.fromkeys(SCATTERED, 6),
         least_s=free,
+        assumptions=_assumed,
     ),
     rank=9.5,
 )
@@ -213,6 +226,7 @@ ALGORITHMS.add(
         fits=partial(_spans, rooted=True),
         preference=dict.fromkeys(ROOTED, 6),
         least_s=free,
+        assumptions=_assumed,
     ),
     rank=9.6,
 )

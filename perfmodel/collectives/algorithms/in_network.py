@@ -88,7 +88,7 @@ ALGORITHMS.add(
         fits=lambda topology, _: bool(topology.multicast),
         preference={"broadcast": 5},
         least_s=free,
-        assumptions=lambda topology: topology.fork_assumptions,
+        assumptions=lambda topology, _: topology.fork_assumptions,
     ),
     rank=8,
 )

@@ -35,7 +35,7 @@ ALGORITHMS.add(
         "as each has a tree to all others",
         fits=lambda topology, group: bool(topology.multicast) and len(group) <= _LARGEST,
         least_s=free,
-        assumptions=lambda topology: topology.fork_assumptions,
+        assumptions=lambda topology, _: topology.fork_assumptions,
     ),
     rank=8.5,
 )

@@ -67,7 +67,7 @@ def _algorithm(words: str, *, full_slots: bool) -> Algorithm:
         SCATTERED,
         needs=f"at most {_LARGEST} NPUs, as each sends along the trees of all",
         fits=lambda _, group: len(group) <= _LARGEST,
-        assumptions=lambda _: (TABLES,),
+        assumptions=lambda _topology, _pattern: (TABLES,),
         automatic=False,
     )
 

@@ -105,7 +105,7 @@ ALGORITHMS.add(
         synthesized,
         needs=f"at most {_LARGEST} NPUs",
         fits=lambda _, group: len(group) <= _LARGEST,
-        assumptions=lambda _: (TABLES,),
+        assumptions=lambda _topology, _pattern: (TABLES,),
         automatic=False,
         falls_back=True,
     ),

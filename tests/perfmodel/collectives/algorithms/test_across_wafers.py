@@ -64,6 +64,20 @@ def test_groups_of_one_wafer_run_as_on_the_wafer_alone(wafer: str) -> None:
             assert (found.time_s, found.algorithm) == (alone.time_s, alone.algorithm)
 
 
+@pytest.mark.parametrize("pattern", [*SCATTERED, "broadcast", "reduce"])
+@pytest.mark.parametrize("wafer", WAFERS)
+def test_trees_on_a_mesh_are_listed_among_the_assumptions(wafer: str, pattern: str) -> None:
+    topology = wafers(2, wafer)
+    schedule = build_schedule(topology, pattern, [range(40)], 1.0)
+    own = wafer == "mesh:5x4"
+    forks = any(len(one.targets) > 1 for one in schedule.transfers)
+    copies = [text for text in schedule.assumptions if "copy a multicast at the forks" in text]
+    assert bool(copies) == (own and forks)
+    joins = any(len(one.sources) > 1 for one in schedule.transfers)
+    adds = [text for text in schedule.assumptions if "NPUs of the mesh add" in text]
+    assert bool(adds) == (own and joins)
+
+
 @pytest.mark.parametrize("case", CLOSED_STUDY)
 def test_all_reduces_take_as_long_as_in_the_earlier_study(case: tuple[str, str, str, int]) -> None:
     wafer, protocol, join, count = case
