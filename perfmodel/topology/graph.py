@@ -305,6 +305,9 @@ class Topology(ABC):
     wafer: "Topology | None" = None
     """Each of the equal wafers that the topology consists of; None if it is a single network."""
 
+    wafers: int = 1
+    """Number of equal wafers."""
+
     between: str = ""
     """How I/O controllers of several wafers are joined, see ``wafers.JOINS``; empty for one."""
 

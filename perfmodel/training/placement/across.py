@@ -1,7 +1,6 @@
 """Division of a strategy among several wafers: MP and CP stay on a wafer, DP and PP may not."""
 
 from dataclasses import dataclass
-from itertools import product
 
 from fred_hw.compiler.placement import Strategy
 
@@ -78,18 +77,16 @@ def divisions(strategy: Strategy, wafers: int, npus: int) -> list[Across]:
     wafers, npus : int
         Wafers at most, and NPUs of each.
     """
-    every = [
-        Across(strategy, pp, dp)
-        for pp, dp in product(range(1, strategy.pp + 1), range(1, strategy.dp + 1))
-        if pp * dp <= wafers
-    ]
-    fit = [one for one in every if one.workers <= npus]
     inner = strategy.mp * strategy.cp
-    if not fit and wafers * (npus // inner) * inner >= strategy.workers:
-        each = npus // inner
-        return [Across(strategy, 1, -(-strategy.workers // inner // each), each)]
-    return [
-        one
-        for one in fit
-        if not any(other.pp <= one.pp and other.dp <= one.dp for other in fit if other != one)
-    ]
+    groups = npus // inner  # MP groups that fit one wafer
+    found: list[Across] = []
+    for pp in range(1, min(strategy.pp, wafers) + 1):
+        # A wafer has all of its stages of as many replicas as fit.
+        if not (replicas := groups // -(-strategy.pp // pp)):
+            continue
+        dp = -(-strategy.dp // replicas)
+        if pp * dp <= wafers and (not found or dp < found[-1].dp):
+            found.append(Across(strategy, pp, dp))
+    if not found and wafers * groups * inner >= strategy.workers:
+        return [Across(strategy, 1, -(-strategy.workers // inner // groups), groups)]
+    return found

@@ -140,10 +140,7 @@ def fits(topology: Topology, strategy: Strategy) -> bool:
     """Return whether a topology has a place for each worker, and for each MP group on one wafer."""
     if strategy.workers > topology.npus:
         return False
-    if topology.wafer is None:
-        return True
-    npus = topology.wafer.npus
-    return bool(divisions(strategy, topology.npus // npus, npus))
+    return topology.wafer is None or bool(divisions(strategy, topology.wafers, topology.wafer.npus))
 
 
 def wafer_divisions(topology: Topology, strategy: Strategy) -> list[Across]:
@@ -155,8 +152,7 @@ def wafer_divisions(topology: Topology, strategy: Strategy) -> list[Across]:
         There is none.
     """
     assert topology.wafer is not None
-    npus = topology.wafer.npus
-    wafers = topology.npus // npus
+    wafers, npus = topology.wafers, topology.wafer.npus
     found = divisions(strategy, wafers, npus)
     if not found:
         allowed = f"must fit {wafers} wafers of {npus} NPUs with each MP group on one wafer"

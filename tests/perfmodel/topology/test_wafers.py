@@ -112,7 +112,7 @@ def test_switches_of_two_ports_join_no_more_than_two_wafers(tmp_path: Path) -> N
     for spec in ("spec", "measured_spec"):
         record[spec] = record[spec] | {"ports": 2}
     path = written(tmp_path / "two.json", record)
-    assert wafers(2, "mesh:2x2", join="fred", record=str(path)).npus == 8
+    assert wafers(2, "mesh:2x2", join="fred", record=str(path)).wafers == 2
     message = "record: must be of a switch with 3 or more ports to join 3 wafers, not "
     with pytest.raises(InputError, match=re.escape(message)):
         wafers(3, "mesh:2x2", join="fred", record=str(path))

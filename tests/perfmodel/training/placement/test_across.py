@@ -1,12 +1,14 @@
 """Tests of perfmodel.training.placement.across, and of placements on several wafers."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.training.placement.across import divisions
+from perfmodel.training.placement.across import Across, divisions
 from perfmodel.training.placement.place import fits, place
 from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
@@ -35,6 +37,23 @@ def test_divisions_fit_and_keep_groups_together(strategy: Strategy, wafers: int,
 def test_strategy_that_fits_one_wafer_is_not_divided(strategy: Strategy, npus: int) -> None:
     if strategy.workers <= npus:
         assert [(one.pp, one.dp) for one in divisions(strategy, 4, npus)] == [(1, 1)]
+
+
+@given(
+    st.builds(Strategy, *[st.integers(1, 6)] * 3, cp=st.integers(1, 2)),
+    st.integers(1, 40),
+    st.integers(1, 24),
+)
+def test_divisions_use_no_more_wafers_than_needed(
+    strategy: Strategy, wafers: int, npus: int
+) -> None:
+    every = [Across(strategy, pp, dp) for pp, dp in product(range(1, 41), repeat=2)]
+    fit = {(one.pp, one.dp) for one in every if one.pp * one.dp <= wafers and one.workers <= npus}
+    least = {one for one in fit if not any(a <= one[0] and b <= one[1] for a, b in fit - {one})}
+    found = divisions(strategy, wafers, npus)
+    assert [(one.pp, one.dp) for one in found if not one.groups] == sorted(least)
+    inner = strategy.mp * strategy.cp
+    assert bool(found) == (wafers * (npus // inner) * inner >= strategy.workers or bool(least))
 
 
 @pytest.mark.parametrize(
