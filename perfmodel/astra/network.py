@@ -71,7 +71,7 @@ class Dimension:
         """Return the positions on the route between two positions, inclusive; -1 is the switch."""
         if self.kind == "switch":
             return [source, -1, target]
-        return self.block.way(source, target)
+        return self.block.path(source, target)
 
 
 class Shape:

@@ -1,17 +1,17 @@
-"""A block: the links between the NPUs of a line."""
+"""Lines of linked NPUs, and blocks: lines with the rates of their links."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Block", "BlockKind"]
+__all__ = ["Block", "BlockKind", "Line"]
 
 BlockKind = Literal["ring", "fully_connected", "switch"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A dimension: the links between the NPUs of each line.
+class Line:
+    """A line of NPUs, or of others that are linked likewise.
 
     Parameters
     ----------
@@ -19,17 +19,10 @@ class Block:
         ``ring``, ``fully_connected`` or ``switch``.
     npus : int
         NPUs in a line.
-    bytes_per_s : float
-        Bandwidth of each link in each direction [B/s]: between neighbours of a ring, between two
-        NPUs that are fully connected, or from an NPU to its switch.
-    latency_s : float
-        Latency of each link in each direction [s]; counted twice through a switch.
     """
 
     kind: BlockKind
     npus: int
-    bytes_per_s: float
-    latency_s: float
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield the positions of directly linked NPUs, each pair once; none with a switch."""
@@ -44,10 +37,10 @@ class Block:
         pairs = {"ring": self.npus - (self.npus == 2), "switch": self.npus}
         return 2 * pairs.get(self.kind, self.npus * (self.npus - 1) // 2)
 
-    def way(self, source: int, target: int) -> list[int]:
+    def path(self, source: int, target: int) -> list[int]:
         """Return the positions on the route between two NPUs, without switches.
 
-        On a ring it is the shorter way, and upwards if both are as long.
+        On a ring it is the shorter route, and the ascending one if both are as long.
         """
         if self.kind != "ring":
             return [source, target]
@@ -55,6 +48,25 @@ class Block:
         step = 1 if 2 * up <= self.npus else -1
         count = min(up, self.npus - up)
         return [(source + step * i) % self.npus for i in range(count + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Line):
+    """A dimension: the links between the NPUs of each line.
+
+    Parameters
+    ----------
+    kind, npus
+        As of ``Line``.
+    bytes_per_s : float
+        Bandwidth of each link in each direction [B/s]: between neighbours of a ring, between two
+        NPUs that are fully connected, or from an NPU to its switch.
+    latency_s : float
+        Latency of each link in each direction [s]; counted twice through a switch.
+    """
+
+    bytes_per_s: float
+    latency_s: float
 
     @property
     def halves_bytes_per_s(self) -> float:

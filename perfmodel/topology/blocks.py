@@ -139,7 +139,7 @@ class BlocksTopology(Topology):
             first = here - source_place * stride
             here = first + place * stride
             if block.kind == "ring":
-                path += [first + one * stride for one in block.way(source_place, place)[1:]]
+                path += [first + one * stride for one in block.path(source_place, place)[1:]]
             elif block.kind == "switch":
                 path += (self._switches[number, first], here)
             else:

@@ -289,6 +289,9 @@ class Topology(ABC):
     single_ports: bool = False
     """Whether no link is wider than one port, as packet-level unicasts require."""
 
+    controllers_forward: bool = False
+    """Whether messages between NPUs may cross I/O controllers, as those between wafers do."""
+
     neighbours_matter: bool = False
     """Whether the distance between NPUs matters, so that placements are searched."""
 
@@ -302,21 +305,23 @@ class Topology(ABC):
     """Whether a source waits for acks before it sends to other targets, as the link layer
     requires."""
 
-    wafer: "Topology | None" = None
-    """Each of the equal wafers that the topology consists of; None if it is a single network."""
-
     wafers: int = 1
     """Number of equal wafers."""
 
     between: str = ""
     """How I/O controllers of several wafers are joined, see ``wafers.JOINS``; empty for one."""
 
+    @property
+    def wafer(self) -> "Topology | None":
+        """Each of the equal wafers of the topology; None if it is a single network."""
+        return None
+
     def parts(self, npus: Sequence[int]) -> Sequence[Part]:
         """Return the members of a group wafer by wafer, those of its first member first."""
         return [Part(tuple(npus), self.io_nodes)]
 
-    def on_wafer(self, npus: Sequence[int]) -> OnWafer | None:
-        """Return a group as the wafer that holds all of it sees it.
+    def on_wafer(self, nodes: Sequence[int]) -> OnWafer | None:
+        """Return a group of NPUs and I/O controllers as the wafer that holds all of it sees it.
 
         None if the topology is no set of wafers, or the group spans several of them.
         """
@@ -382,18 +387,18 @@ class Topology(ABC):
 
     @cached_property
     def sent_bytes_per_s(self) -> tuple[float, ...]:
-        """Total payload bandwidth from each NPU to NPUs and switches [B/s]."""
+        """Total payload bandwidth of the links on which each NPU sends to other NPUs [B/s]."""
         return self._summed((link.source, link.target, link) for link in self.links)
 
     @cached_property
     def received_bytes_per_s(self) -> tuple[float, ...]:
-        """Total payload bandwidth to each NPU from NPUs and switches [B/s]."""
+        """Total payload bandwidth of the links on which each NPU receives from others [B/s]."""
         return self._summed((link.target, link.source, link) for link in self.links)
 
     def _summed(self, ends: Iterable[tuple[int, int, Link]]) -> tuple[float, ...]:
         found = [0.0] * self.npus
         for here, there, link in ends:
-            if here < self.npus and self.nodes[there].kind != "io":
+            if here < self.npus and (self.controllers_forward or self.nodes[there].kind != "io"):
                 found[here] += link.payload_bytes_per_s
         return tuple(found)
 

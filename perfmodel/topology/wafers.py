@@ -6,7 +6,7 @@ are joined: there are as many lanes between the wafers as a wafer has controller
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -21,7 +21,7 @@ from fred_hw.reading import SUFFIXES
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from . import cuts, parse
-from .block import Block, BlockKind
+from .block import Line
 from .blocks import MAX_NPUS
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile, read_topology_file
 from .graph import Hops, Link, Node, OnWafer, Part, Topology
@@ -30,9 +30,16 @@ from .switch_tree import SwitchTree
 
 __all__ = ["JOINS", "WafersFile", "WafersTopology"]
 
-JOINS = ("switch", "fred", "ring", "fully_connected")
-"""How controllers of equal number are joined: through a switch that only routes, through FRED
-switches that reduce and multicast, in a ring, or each with each other."""
+_WORDS = {
+    "switch": "through switches that take no time and only route",
+    "fred": "through FRED switches, which reduce and multicast at the full rate of every "
+    "controller; a link between two switches has the bandwidth of one controller",
+    "ring": "in a ring",
+    "fully_connected": "each with each other",
+}
+
+JOINS = tuple(_WORDS)
+"""How controllers of equal number are joined."""
 
 LINK_LATENCY_S = 500e-9
 """Latency of a link between wafers [s]: an assumption, of the order of optical links in a rack
@@ -62,6 +69,7 @@ class WafersTopology(Topology):
     """
 
     neighbours_matter = True
+    controllers_forward = True
 
     def __init__(
         self,
@@ -74,8 +82,7 @@ class WafersTopology(Topology):
         latency_s: float = LINK_LATENCY_S,
         timing: SwitchTiming | None = None,
     ) -> None:
-        self.wafer = self._own = wafer
-        self.wafers, self.between = wafers, join
+        self._wafer, self.wafers, self.between = wafer, wafers, join
         inner = len(wafer.nodes) - wafer.npus
         self._nodes = [
             tuple(range(first * wafer.npus, (first + 1) * wafer.npus))
@@ -93,10 +100,12 @@ class WafersTopology(Topology):
             for one in wafer.links
         ]
         self._lanes = [tuple(own[io] for own in self._nodes) for io in wafer.io_nodes]
-        self._wafer_of = {node: i for i, own in enumerate(self._nodes) for node in own}
-        self._first_link_between = len(links)
-        self._first_node_between = len(nodes)
-        self._block: Block | None = None
+        self._places = {
+            node: (number, local)
+            for number, own in enumerate(self._nodes)
+            for local, node in enumerate(own)
+        }
+        self._line = Line(join, wafers) if join in ("ring", "fully_connected") else None
         self._trees: list[tuple[SwitchTree, dict[int, int]]] = []
         self._join(nodes, links, bytes_per_s, latency_s, timing)
         self.switch_of = self._shifted(wafer.switch_of)
@@ -129,15 +138,13 @@ class WafersTopology(Topology):
             links.append(Link(a, b, rate, latency_s, share))
             links.append(Link(b, a, rate, latency_s, share))
 
-        for number, (io, lane) in enumerate(zip(self._own.io_nodes, self._lanes, strict=True)):
-            own = next(one for one in self._own.links if one.source == io)
+        for number, (io, lane) in enumerate(zip(self.wafer.io_nodes, self._lanes, strict=True)):
+            own = next(one for one in self.wafer.links if one.source == io)
             rate, share = bytes_per_s or own.bytes_per_s, own.efficiency
-            if self.between in ("ring", "fully_connected"):
-                kind: BlockKind = "ring" if self.between == "ring" else "fully_connected"
-                beside = min(2, self.wafers - 1) if kind == "ring" else self.wafers - 1
-                self._block = Block(kind, self.wafers, rate / beside, latency_s)
-                for a, b in self._block.pairs():
-                    connect(lane[a], lane[b], rate / beside, share)
+            if self._line is not None:
+                links_per_controller = self._line.links // self.wafers
+                for a, b in self._line.pairs():
+                    connect(lane[a], lane[b], rate / links_per_controller, share)
                 continue
             cross = (0.0, 0.0, 0.0)
             if timing is not None:
@@ -172,33 +179,38 @@ class WafersTopology(Topology):
         return {
             own[node]: replace(one, ports_of={own[a]: b for a, b in one.ports_of.items()})
             for own in self._nodes
-            for node, one in self._own.interconnects.items()
+            for node, one in self.wafer.interconnects.items()
         }
 
     @property
+    def wafer(self) -> Topology:
+        """Each of the equal wafers."""
+        return self._wafer
+
+    @property
     def in_network(self) -> bool:
-        """False: no switch has a way to all wafers; ``on_wafer`` has those of a wafer."""
+        """False: no switch reaches all wafers; ``on_wafer`` has the switches of a wafer."""
         return False
 
     def parts(self, npus: Sequence[int]) -> Sequence[Part]:
         """Return the members of a group wafer by wafer, those of its first member first."""
         found: dict[int, list[int]] = {}
         for npu in npus:
-            found.setdefault(self._wafer_of[npu], []).append(npu)
-        return [Part(tuple(some), self._io_of(wafer)) for wafer, some in found.items()]
+            found.setdefault(self._places[npu][0], []).append(npu)
+        return [
+            Part(tuple(some), tuple(lane[wafer] for lane in self._lanes))
+            for wafer, some in found.items()
+        ]
 
-    def _io_of(self, wafer: int) -> tuple[int, ...]:
-        return tuple(lane[wafer] for lane in self._lanes)
-
-    def on_wafer(self, npus: Sequence[int]) -> OnWafer | None:
+    def on_wafer(self, nodes: Sequence[int]) -> OnWafer | None:
         """Return a group as the wafer that holds all of it sees it; None if there is none."""
-        numbers = {self._wafer_of[npu] for npu in npus}
+        places = [self._places[node] for node in nodes]
+        numbers = {number for number, _ in places}
         if len(numbers) != 1:
             return None
         [number] = numbers
-        members = tuple(npu - number * self._own.npus for npu in npus)
-        first_link = number * len(self._own.links)
-        return OnWafer(self._own, members, self._nodes[number], first_link)
+        members = tuple(local for _, local in places)
+        return OnWafer(self.wafer, members, self._nodes[number], number * len(self.wafer.links))
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links of a flow.
@@ -213,16 +225,16 @@ class WafersTopology(Topology):
         ValueError
             The flow joins or forks, and what it crosses does not.
         """
-        wafers = {self._wafer_of[node] for node in (*sources, *targets)}
-        if len(wafers) == 1:
-            return self._on(wafers.pop(), self._own.hops, sources, targets)
+        if (placed := self.on_wafer((*sources, *targets))) is not None:
+            own = placed.members
+            return placed.hops(self.wafer.hops(own[: len(sources)], own[len(sources) :]))
         if all(self.nodes[node].kind == "io" for node in (*sources, *targets)):
             return self._across(sources, targets)
         if len(sources) + len(targets) != 2:
-            raise ValueError(f"{self.name} has no in-network collectives across wafers")
+            raise self._not_in_network()
         [source], [target] = sources, targets
-        here, there = self._wafer_of[source], self._wafer_of[target]
-        lanes = self._nearest[source % self._own.npus]
+        here, there = self._places[source][0], self._places[target][0]
+        lanes = self._nearest[source % self.wafer.npus]
         lane = self._lanes[lanes[(source + target) % len(lanes)]]
         parts = (
             self.reduction_hops(sources, lane[here]),
@@ -232,38 +244,28 @@ class WafersTopology(Topology):
         links = enumerate(link for part in parts for link, _ in part)
         return tuple((link, (i - 1,) if i else ()) for i, link in links)
 
+    def _not_in_network(self) -> ValueError:
+        return ValueError(f"{self.name} has no in-network collectives across wafers")
+
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
-        """Return the links from NPUs of a wafer, joined, to an I/O controller of this wafer."""
+        """Return the links from NPUs of a wafer, joined, to an I/O controller of this wafer.
 
-        def way(some: Sequence[int], ends: Sequence[int]) -> Hops:
-            return self._own.reduction_hops(some, ends[0])
-
-        return self._on(self._wafer_of[io], way, sources, (io,))
-
-    def _on(
-        self,
-        number: int,
-        way: Callable[[Sequence[int], Sequence[int]], Hops],
-        sources: Sequence[int],
-        targets: Sequence[int],
-    ) -> Hops:
-        """Return the links on a wafer, of a way there by numbers of this wafer."""
-        own = self._local[number]
-        first = number * len(self._own.links)
-        found = way([own[node] for node in sources], [own[node] for node in targets])
-        return tuple((first + link, before) for link, before in found)
-
-    @cached_property
-    def _local(self) -> list[dict[int, int]]:
-        """Nodes of each wafer: their numbers on this wafer."""
-        return [{node: i for i, node in enumerate(own)} for own in self._nodes]
+        Raises
+        ------
+        ValueError
+            Some NPU is on another wafer, or the wafer cannot carry such a transfer.
+        """
+        if (placed := self.on_wafer((*sources, io))) is None:
+            raise self._not_in_network()
+        *npus, own = placed.members
+        return placed.hops(self.wafer.reduction_hops(npus, own))
 
     def _across(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links between I/O controllers of equal number."""
         lane = next(i for i, one in enumerate(self._lanes) if sources[0] in one)
-        if self._block is None:
+        if self._line is None:
             if self.between != "fred" and len(sources) + len(targets) != 2:
-                raise ValueError(f"{self.name} has no in-network collectives across wafers")
+                raise self._not_in_network()
             tree, switch_of = self._trees[lane]
 
             def link(here: int, there: int) -> int:
@@ -271,41 +273,24 @@ class WafersTopology(Topology):
 
             return tree.hops(sources, targets, switch_of, link)
         [source], [target] = sources, targets
-        way = self._block.way(self._wafer_of[source], self._wafer_of[target])
-        ends = pairwise(self._lanes[lane][wafer] for wafer in way)
+        path = self._line.path(self._places[source][0], self._places[target][0])
+        ends = pairwise(self._lanes[lane][wafer] for wafer in path)
         return tuple((self.link_index[pair], (i - 1,) if i else ()) for i, pair in enumerate(ends))
 
     @cached_property
     def _nearest(self) -> list[list[int]]:
         """Numbers of the I/O controllers that are nearest to each NPU of a wafer."""
         found: list[list[int]] = []
-        for npu in range(self._own.npus):
-            far = [len(self._own.reduction_hops((npu,), io)) for io in self._own.io_nodes]
+        for npu in range(self.wafer.npus):
+            far = [len(self.wafer.reduction_hops((npu,), io)) for io in self.wafer.io_nodes]
             found.append([lane for lane, count in enumerate(far) if count == min(far)])
         return found
 
     def link_ends(self, index: int) -> tuple[str, str]:
         """Return the kinds of the nodes at the ends; those between wafers count as I/O."""
-        if index < self._first_link_between:
+        if index < self.wafers * len(self.wafer.links):
             return super().link_ends(index)
         return "io", "io"
-
-    @cached_property
-    def sent_bytes_per_s(self) -> tuple[float, ...]:
-        """Payload bandwidth of the links from each NPU, those to I/O controllers too [B/s]."""
-        return self._of_npus((link.source, link) for link in self.links)
-
-    @cached_property
-    def received_bytes_per_s(self) -> tuple[float, ...]:
-        """Payload bandwidth of the links to each NPU, those from I/O controllers too [B/s]."""
-        return self._of_npus((link.target, link) for link in self.links)
-
-    def _of_npus(self, ends: Iterable[tuple[int, Link]]) -> tuple[float, ...]:
-        found = [0.0] * self.npus
-        for npu, link in ends:
-            if npu < self.npus:
-                found[npu] += link.payload_bytes_per_s
-        return tuple(found)
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the members wafer by wafer, on each in the order of a ring there."""
@@ -314,13 +299,13 @@ class WafersTopology(Topology):
             placed = self.on_wafer(part.npus)
             assert placed is not None
             own = placed.members
-            own = self._own.ring_order(own) if len(own) > 1 else own
+            own = self.wafer.ring_order(own) if len(own) > 1 else own
             order += [placed.nodes[npu] for npu in own]
         return order
 
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return the wafers side by side, and the switches between them below, in pixels."""
-        one = self._own.layout()
+        one = self.wafer.layout()
         wide = max(x for x, _ in one.values()) + 120
         below = max(y for _, y in one.values()) + 120
         place = {
@@ -328,7 +313,7 @@ class WafersTopology(Topology):
             for number, own in enumerate(self._nodes)
             for local, node in enumerate(own)
         }
-        first = self._first_node_between
+        first = self.wafers * len(self.wafer.nodes)
         place |= {
             node: (60.0 + 60 * (node - first), below) for node in range(first, len(self.nodes))
         }
@@ -337,21 +322,12 @@ class WafersTopology(Topology):
     def bisection_bytes_per_s(self) -> float:
         """Return the least cut between the first half of the wafers and the rest [B/s]."""
         names = [node.name for node in self.nodes[: self.npus]]
-        half = self.wafers // 2 * self._own.npus
+        half = self.wafers // 2 * self.wafer.npus
         return cuts.min_cut(self.graph(), names[:half], names[half:], "bytes_per_s")
 
 
 def _times(node: Node) -> tuple[float, float, float]:
     return node.latency_s, node.preemption_s, node.sooner_s
-
-
-_WORDS = {
-    "switch": "through switches that take no time and only route",
-    "fred": "through FRED switches, which reduce and multicast at the full rate of every "
-    "controller; a link between two switches has the bandwidth of one controller",
-    "ring": "in a ring",
-    "fully_connected": "each with each other",
-}
 
 
 class WafersFile(TopologyFile):
