@@ -157,6 +157,10 @@ class ScheduleBuilder:
         self._passes.clear()
         return Part(tuple(members), owners, receivers)
 
+    def on(self, wafer: Topology) -> "ScheduleBuilder":
+        """Return an empty builder for one of several wafers alone, with the same options."""
+        return ScheduleBuilder(wafer, self.lockstep, self.lines_as_one)
+
     def graft(self, other: "ScheduleBuilder", placed: OnWafer) -> None:
         """Add all messages of a schedule that was built on one of several wafers alone."""
         number, shard = len(self.messages), len(self._shard_bytes)

@@ -1,12 +1,11 @@
 """Selection of the algorithm and the number of chunks of a collective."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from perfmodel.published import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
-from perfmodel.topology.graph import Topology
+from perfmodel.topology.graph import OnWafer, Topology
 
 from .algorithm import ALGORITHMS, Algorithm
 from .guidelines import composed_words, stages_of
@@ -122,21 +121,32 @@ def _of_groups(
     bytes_each: float,
     algorithm: str,
 ) -> Schedule:
-    """Return the schedule of groups, each with its algorithm."""
+    """Return the schedule of groups, each with its algorithm.
+
+    A group that one of several wafers holds runs as on this wafer alone.
+    """
     topology = builder.topology
     parts: list[Part] = []
     names: dict[str, None] = {}
     assumptions: dict[str, None] = {}
+    built: dict[tuple[int, tuple[int, ...]], ScheduleBuilder] = {}
     for group in groups:
+        placed = topology.on_wafer(group)
         if algorithm == PUBLISHED:
-            chosen = _choose(topology, pattern, group)
+            chosen = _choose(pattern, placed)
         else:
-            chosen = _named(topology, pattern, group, algorithm)
-        seen = _seen(topology, group)
-        _add(builder, chosen, group, bytes_each, pattern)
+            chosen = _named(topology, pattern, placed, algorithm)
+        if placed.topology is topology:
+            chosen.add(builder, group, bytes_each, pattern)
+        else:
+            key = id(chosen), placed.members
+            if key not in built:
+                built[key] = builder.on(placed.topology)
+                chosen.add(built[key], placed.members, bytes_each, pattern)
+            builder.graft(built[key], placed)
         parts.append(builder.end_part(group))
-        names[chosen.described(seen.topology, pattern)] = None
-        assumptions.update(dict.fromkeys(chosen.assumptions(seen.topology, pattern)))
+        names[chosen.described(placed.topology, pattern)] = None
+        assumptions.update(dict.fromkeys(chosen.assumptions(placed.topology, pattern)))
     made = tuple(parts), tuple(builder.messages), tuple(assumptions), builder.details
     return Schedule(pattern, " and ".join(names), *made)
 
@@ -174,16 +184,16 @@ def candidates(
     to run the same. The errors are those of :func:`build_schedule`.
     """
     check_groups(topology, pattern, groups)
-    every = [*groups, *beside]
-    taken = {id(_choose(topology, pattern, group)) for group in every}
-    few = max(map(len, every)) <= MAX_SEARCHED
+    every = [topology.on_wafer(group) for group in (*groups, *beside)]
+    taken = {id(_choose(pattern, placed)) for placed in every}
+    few = max(len(placed.members) for placed in every) <= MAX_SEARCHED
     fit = [
         name
         for name, one in ALGORITHMS.items()
         if (one.automatic or (not automatic and not one.falls_back and few))
         and pattern in one.patterns
         and taken != {id(one)}
-        and all(_fits(one, topology, group) for group in every)
+        and all(one.fits(placed.topology, placed.members) for placed in every)
     ]
     return [PUBLISHED, *fit]
 
@@ -206,45 +216,12 @@ def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: st
         As :func:`build_schedule` does.
     """
     check_groups(topology, pattern, [group])
-    if algorithm != PUBLISHED:
-        _named(topology, pattern, group, algorithm)
-        return algorithm
-    found = _choose(topology, pattern, group)
-    return next(name for name, one in ALGORITHMS.items() if one is found)
-
-
-class _Seen(NamedTuple):
-    """A topology and NPUs of it."""
-
-    topology: Topology
-    members: Sequence[int]
-
-
-def _seen(topology: Topology, group: Sequence[int]) -> _Seen:
-    """Return the topology of a group: of several wafers, the one that has all its members."""
     placed = topology.on_wafer(group)
-    return _Seen(topology, group) if placed is None else _Seen(placed.topology, placed.members)
-
-
-def _fits(algorithm: Algorithm, topology: Topology, group: Sequence[int]) -> bool:
-    return algorithm.fits(*_seen(topology, group))
-
-
-def _add(
-    builder: ScheduleBuilder,
-    algorithm: Algorithm,
-    group: Sequence[int],
-    bytes_each: float,
-    pattern: str,
-) -> None:
-    """Add the collective of a group, on its own wafer if one has all members."""
-    placed = builder.topology.on_wafer(group)
-    if placed is None:
-        algorithm.add(builder, group, bytes_each, pattern)
-        return
-    alone = ScheduleBuilder(placed.topology, builder.lockstep)
-    algorithm.add(alone, placed.members, bytes_each, pattern)
-    builder.graft(alone, placed)
+    if algorithm != PUBLISHED:
+        _named(topology, pattern, placed, algorithm)
+        return algorithm
+    found = _choose(pattern, placed)
+    return next(name for name, one in ALGORITHMS.items() if one is found)
 
 
 def least_s(
@@ -264,31 +241,28 @@ def least_s(
         The name.
     """
     # Groups on one wafer share its links.
-    seen: dict[int, tuple[Topology, list[Sequence[int]]]] = {}
+    by_wafer: dict[tuple[Topology, int], list[Sequence[int]]] = {}
     for group in groups:
         placed = topology.on_wafer(group)
-        own, members = _seen(topology, group)
-        seen.setdefault(placed.first_link if placed else -1, (own, []))[1].append(members)
+        by_wafer.setdefault((placed.topology, placed.first_link), []).append(placed.members)
     bound = ALGORITHMS[algorithm].least_s
-    return max(bound(own, pattern, some, size_bytes) for own, some in seen.values())
+    return max(bound(own, pattern, some, size_bytes) for (own, _), some in by_wafer.items())
 
 
-def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:
+def _choose(pattern: str, placed: OnWafer) -> Algorithm:
     """Return the algorithm of highest preference that fits."""
-    seen = _seen(topology, group)
+    given = placed.topology, placed.members
     return max(
         (
             one
             for one in ALGORITHMS.values()
-            if pattern in one.preference
-            and one.fits(seen.topology, seen.members)
-            and one.published(seen.topology, seen.members)
+            if pattern in one.preference and one.fits(*given) and one.published(*given)
         ),
         key=lambda one: one.preference[pattern],
     )
 
 
-def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) -> Algorithm:
+def _named(topology: Topology, pattern: str, placed: OnWafer, name: str) -> Algorithm:
     """Return the algorithm with a given name; fail if it does not fit."""
     if name not in ALGORITHMS:
         known = ("auto", PUBLISHED, *ALGORITHMS)
@@ -298,8 +272,8 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
     if pattern not in found.patterns:
         allowed = ", ".join(found.patterns)
         raise InputError("pattern", "", f"must be one of {allowed} with {name}, not {pattern!r}")
-    if not _fits(found, topology, group):
-        given = f"{name} for {len(group)} NPUs of {topology.name}"
+    if not found.fits(placed.topology, placed.members):
+        given = f"{name} for {len(placed.members)} NPUs of {topology.name}"
         raise InputError("algorithm", "", f"must have {found.needs}, not {given}")
     return found
 

@@ -132,27 +132,27 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class OnWafer:
-    """A group that lies on one of several equal wafers, as this wafer alone sees it.
+    """A group as seen on the wafer that holds all of it, or on the whole topology if none does.
 
     Parameters
     ----------
     topology : Topology
-        The wafer alone.
+        The wafer alone, or the whole topology.
     members : tuple of int
-        NPUs of the group, by their numbers on the wafer.
-    nodes : tuple of int
-        Node of all wafers by the number of the node on this wafer.
+        Nodes of the group, by their numbers in ``topology``.
+    nodes : sequence of int
+        Node of the whole topology by the number of the node in ``topology``.
     first_link : int
-        Index of the first link of this wafer among the links of all wafers.
+        Index of the first link of ``topology`` among the links of the whole.
     """
 
     topology: "Topology"
     members: tuple[int, ...]
-    nodes: tuple[int, ...]
+    nodes: Sequence[int]
     first_link: int
 
     def hops(self, hops: Hops) -> Hops:
-        """Return links of the wafer as links of all wafers."""
+        """Return a route on the wafer, given by its own link indices, in indices of the whole."""
         return tuple((self.first_link + link, before) for link, before in hops)
 
 
@@ -320,12 +320,12 @@ class Topology(ABC):
         """Return the members of a group wafer by wafer, those of its first member first."""
         return [Part(tuple(npus), self.io_nodes)]
 
-    def on_wafer(self, nodes: Sequence[int]) -> OnWafer | None:
-        """Return a group of NPUs and I/O controllers as the wafer that holds all of it sees it.
+    def on_wafer(self, nodes: Sequence[int]) -> OnWafer:
+        """Return a group of NPUs and I/O controllers as seen on the wafer that holds all of it.
 
-        None if the topology is no set of wafers, or the group spans several of them.
+        It is seen on the topology itself if this is no set of wafers, or the group spans several.
         """
-        return None
+        return OnWafer(self, tuple(nodes), range(len(self.nodes)), 0)
 
     def port_of(self, link: int) -> int:
         """Return the position of a link among the ports of its end node.

@@ -6,7 +6,7 @@ are joined: there are as many lanes between the wafers as a wafer has controller
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -202,12 +202,12 @@ class WafersTopology(Topology):
             for wafer, some in found.items()
         ]
 
-    def on_wafer(self, nodes: Sequence[int]) -> OnWafer | None:
-        """Return a group as the wafer that holds all of it sees it; None if there is none."""
+    def on_wafer(self, nodes: Sequence[int]) -> OnWafer:
+        """Return a group as seen on the wafer that holds all of it, or on all wafers."""
         places = [self._places[node] for node in nodes]
         numbers = {number for number, _ in places}
         if len(numbers) != 1:
-            return None
+            return super().on_wafer(nodes)
         [number] = numbers
         members = tuple(local for _, local in places)
         return OnWafer(self.wafer, members, self._nodes[number], number * len(self.wafer.links))
@@ -225,7 +225,8 @@ class WafersTopology(Topology):
         ValueError
             The flow joins or forks, and what it crosses does not.
         """
-        if (placed := self.on_wafer((*sources, *targets))) is not None:
+        placed = self.on_wafer((*sources, *targets))
+        if placed.topology is self.wafer:
             own = placed.members
             return placed.hops(self.wafer.hops(own[: len(sources)], own[len(sources) :]))
         if all(self.nodes[node].kind == "io" for node in (*sources, *targets)):
@@ -255,7 +256,8 @@ class WafersTopology(Topology):
         ValueError
             Some NPU is on another wafer, or the wafer cannot carry such a transfer.
         """
-        if (placed := self.on_wafer((*sources, io))) is None:
+        placed = self.on_wafer((*sources, io))
+        if placed.topology is self:
             raise self._not_in_network()
         *npus, own = placed.members
         return placed.hops(self.wafer.reduction_hops(npus, own))
@@ -292,12 +294,16 @@ class WafersTopology(Topology):
             return super().link_ends(index)
         return "io", "io"
 
+    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
+        number, own = divmod(link, len(self.wafer.links))
+        first = number * len(self.wafer.links)
+        return [first + one for one in self.wafer.links_beside(own, offsets)]
+
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the members wafer by wafer, on each in the order of a ring there."""
         order: list[int] = []
         for part in self.parts(members):
             placed = self.on_wafer(part.npus)
-            assert placed is not None
             own = placed.members
             own = self.wafer.ring_order(own) if len(own) > 1 else own
             order += [placed.nodes[npu] for npu in own]

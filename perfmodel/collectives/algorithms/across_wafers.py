@@ -134,7 +134,7 @@ def from_one_wafer(
     shards = [(builder.add_shard(root, way.share * chunk_bytes),) for way in ways[0]]
     every = [one for some in shards for one in some]
     placed = topology.on_wafer(home.npus)
-    inside = placed is not None and (placed.topology.in_network if pattern == "reduce" else forks)
+    inside = placed.topology.in_network if pattern == "reduce" else forks
     local = [near] if near and inside else [(one,) for one in near]
     joined = topology.between == "fred"
     if pattern == "reduce":
@@ -174,7 +174,7 @@ def _spans(topology: Topology, group: Sequence[int], *, rooted: bool = False) ->
     if len(parts) < 2:
         return False
     placed = (topology.on_wafer(part.npus) for part in parts[int(rooted) :])
-    return all(_trees(topology)) or len({one.members for one in placed if one}) == 1
+    return all(_trees(topology)) or len({one.members for one in placed}) == 1
 
 
 def _assumed(topology: Topology, pattern: str) -> tuple[str, ...]:

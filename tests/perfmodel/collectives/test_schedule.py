@@ -1,6 +1,7 @@
 """Tests of perfmodel.collectives.schedule: one line that stands for all lines that are alike."""
 
 from itertools import product
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -17,6 +18,8 @@ from perfmodel.topology.block import Block, BlockKind
 from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology, shared_topology
+from tests.perfmodel.topology.test_wafers import wafers
+from tests.written import written
 
 BY_LINES = ("hierarchical", "hierarchical_turns", "four_phase", "hierarchical_2d", "themis")
 KINDS = st.sampled_from(get_args(BlockKind))
@@ -88,6 +91,19 @@ def test_an_all_reduce_of_all_npus_has_a_message_for_each_step_of_a_dimension(na
     # Two parts of the data, each scattered and gathered along each dimension.
     assert len(one.messages) == 4 * dimensions
     assert len(every.messages) > 2 * len(one.messages)
+
+
+@pytest.mark.parametrize("wafer", ["mesh:8x6", "torus"])
+def test_one_line_stands_for_all_on_one_of_several_wafers(wafer: str, tmp_path: Path) -> None:
+    if wafer == "torus":
+        rates = {"bytes_per_s": 2e11, "latency_s": 1e-6}
+        blocks = [{"block": kind, "npus": n, **rates} for kind, n in (("switch", 8), ("ring", 6))]
+        file = {"kind": "blocks", "io_bytes_per_s": 1e11, "blocks": blocks}
+        wafer = str(written(tmp_path / "torus.json", file))
+    alone, topology = parse_topology(wafer), wafers(3, wafer)
+    [_, of_wafer] = check(alone, "all_reduce", [*range(48)], "published")
+    every, one = check(topology, "all_reduce", [*range(48, 96)], "published")
+    assert len(one.messages) == len(of_wafer.messages) < len(every.messages)
 
 
 def test_groups_that_share_lines_have_all_of_them() -> None:

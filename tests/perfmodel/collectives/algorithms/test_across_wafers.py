@@ -64,6 +64,19 @@ def test_groups_of_one_wafer_run_as_on_the_wafer_alone(wafer: str) -> None:
             assert (found.time_s, found.algorithm) == (alone.time_s, alone.algorithm)
 
 
+@pytest.mark.parametrize("wafer", WAFERS)
+def test_groups_at_equal_places_of_several_wafers_run_alike(wafer: str) -> None:
+    topology = wafers(3, wafer)
+    groups = [[first + npu for npu in (0, 1, 4, 5)] for first in (0, 20, 40)]
+    for pattern in (*SCATTERED, "broadcast", "all_to_all"):
+        together = build_schedule(topology, pattern, groups, 1.0)
+        replay(together)
+        alone = [build_schedule(topology, pattern, [group], 1.0).transfers for group in groups]
+        assert [(one.sources, one.targets, one.hops) for one in together.transfers] == [
+            (one.sources, one.targets, one.hops) for own in alone for one in own
+        ]
+
+
 @pytest.mark.parametrize("pattern", [*SCATTERED, "broadcast", "reduce"])
 @pytest.mark.parametrize("wafer", WAFERS)
 def test_trees_on_a_mesh_are_listed_among_the_assumptions(wafer: str, pattern: str) -> None:
