@@ -113,7 +113,8 @@ class ScheduleBuilder:
     lockstep : bool
         Take a pass around a ring as one item instead of a transfer for each message.
     lines_as_one : bool
-        In lockstep, take a step of lines that are alike as one item: see :meth:`alike`.
+        In lockstep, take a step of lines that are alike as one item: see
+        :meth:`representative_lines`.
     """
 
     topology: Topology
@@ -161,7 +162,7 @@ class ScheduleBuilder:
         """Return an empty builder for one of several wafers alone, with the same options."""
         return ScheduleBuilder(wafer, self.lockstep, self.lines_as_one)
 
-    def graft(self, other: "ScheduleBuilder", placed: OnWafer) -> None:
+    def append_placed(self, other: "ScheduleBuilder", placed: OnWafer) -> None:
         """Add all messages of a schedule that was built on one of several wafers alone."""
         number, shard = len(self.messages), len(self._shard_bytes)
         self.messages += [one.moved(placed, number, shard) for one in other.messages]
@@ -239,25 +240,36 @@ class ScheduleBuilder:
             )
         )
 
-    def alike(self, lines: Sequence[tuple[Line, Parts]]) -> Iterator[tuple[Line, Parts]]:
+    def representative_lines(
+        self, lines: Sequence[tuple[Line, Parts]]
+    ) -> Iterator[tuple[Line, Parts]]:
         """Yield parallel lines of a dimension, or one of them that represents all.
 
-        Where the lines of a dimension have links of their own, all alike, they begin and end each
-        step together. The one is that with the lowest NPU of the group, which lines of all
-        dimensions have in common: so it waits for, and shares its links with, what every line does.
+        One line represents all with ``lines_as_one``, where each line of a dimension has equal
+        links of its own: all lines then begin and end each step together. It is the line with the
+        lowest NPU of the group, which lines of all dimensions have in common. So this line waits
+        for the same steps as every other line, and shares its links with the same steps.
 
         Parameters
         ----------
         lines : sequence of (sequence of int, any)
             NPUs of each line along a dimension, and what belongs to them.
+
+        Yields
+        ------
+        (sequence of int, any)
+            An entry of ``lines``. Passes that are added before the next entry is requested also
+            stand for the lines that the entry represents.
         """
         if not (self.lines_as_one and self.topology.lines_alike):
             yield from lines
             return
         (first, place), *others = sorted((min(line), i) for i, (line, _) in enumerate(lines))
         self._beside = tuple(other - first for other, _ in others)
-        yield lines[place]
-        self._beside = ()
+        try:
+            yield lines[place]
+        finally:
+            self._beside = ()
 
     def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
         """Add a ring pass as one item, which waits for all earlier items in this lane."""

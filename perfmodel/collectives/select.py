@@ -143,7 +143,7 @@ def _of_groups(
             if key not in built:
                 built[key] = builder.on(placed.topology)
                 chosen.add(built[key], placed.members, bytes_each, pattern)
-            builder.graft(built[key], placed)
+            builder.append_placed(built[key], placed)
         parts.append(builder.end_part(group))
         names[chosen.described(placed.topology, pattern)] = None
         assumptions.update(dict.fromkeys(chosen.assumptions(placed.topology, pattern)))

@@ -101,7 +101,7 @@ class RingPass:
         Positions of transfers that must be complete before any member starts.
     beside : tuple of int
         How much higher the numbers of the NPUs are in other lines that do the same at the same
-        time, each over links of its own; see ``ScheduleBuilder.alike``.
+        time, each over links of its own; see ``ScheduleBuilder.representative_lines``.
     """
 
     members: tuple[int, ...]

@@ -284,7 +284,7 @@ def add_level(
     With ``halving``, NPUs on a switch whose number is a power of two use recursive halving and
     doubling instead of direct sends.
     """
-    for line, parts in builder.alike(level):
+    for line, parts in builder.representative_lines(level):
         if _circular(dimension):
             step = reduce_scatter_ring if action == "reduce" else all_gather_ring
             step(builder, line, parts)

@@ -103,7 +103,7 @@ def _on_lines(
     *dimensions: Lines,
 ) -> None:
     for lines in dimensions:
-        for members, parts in builder.alike(lines):
+        for members, parts in builder.representative_lines(lines):
             step(builder, members, parts)
 
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED
-from perfmodel.collectives.schedule import Schedule
+from perfmodel.collectives.schedule import Schedule, ScheduleBuilder
 from perfmodel.collectives.select import build_schedule
+from perfmodel.collectives.transfer import RingPass
 from perfmodel.network.model import Conditions
 from perfmodel.network.models.fluid import Fluid
 from perfmodel.network.prepared import Request, prepare
@@ -104,6 +105,17 @@ def test_one_line_stands_for_all_on_one_of_several_wafers(wafer: str, tmp_path: 
     [_, of_wafer] = check(alone, "all_reduce", [*range(48)], "published")
     every, one = check(topology, "all_reduce", [*range(48, 96)], "published")
     assert len(one.messages) == len(of_wafer.messages) < len(every.messages)
+
+
+def test_passes_after_an_abandoned_line_stand_for_themselves() -> None:
+    builder = ScheduleBuilder(shared_topology("mesh:4x2"), lockstep=True, lines_as_one=True)
+    for line, _ in builder.representative_lines([([0, 1, 2, 3], ()), ([4, 5, 6, 7], ())]):
+        builder.pass_around(line, 1.0)
+        break
+    builder.pass_around([4, 5], 1.0)
+    first, second = builder.messages
+    assert isinstance(first, RingPass) and isinstance(second, RingPass)
+    assert (first.beside, second.beside) == ((4,), ())
 
 
 def test_groups_that_share_lines_have_all_of_them() -> None:
