@@ -125,7 +125,7 @@ class ScheduleBuilder:
     """Lane of the next transfers; ring passes wait only for data in their own lane."""
     details: Mapping[str, float] = field(default_factory=dict[str, float])
     """Figures that an algorithm reports with its schedule."""
-    _beside: tuple[int, ...] = ()
+    _line_offsets: tuple[int, ...] = ()
     _shard_bytes: list[float] = field(default_factory=list[float])
     _owners: dict[int, int] = field(default_factory=dict[int, int])
     _receivers: dict[int, int] = field(default_factory=dict[int, int])
@@ -265,11 +265,11 @@ class ScheduleBuilder:
             yield from lines
             return
         (first, place), *others = sorted((min(line), i) for i, (line, _) in enumerate(lines))
-        self._beside = tuple(other - first for other, _ in others)
+        self._line_offsets = tuple(other - first for other, _ in others)
         try:
             yield lines[place]
         finally:
-            self._beside = ()
+            self._line_offsets = ()
 
     def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
         """Add a ring pass as one item, which waits for all earlier items in this lane."""
@@ -318,7 +318,7 @@ class ScheduleBuilder:
         for member in members:
             self._passes[member, self.lane] = (number,)
         what = key[1], self._edges[key], payload_bytes
-        self.messages.append(kind(*what, tuple(sorted(after)), self._beside))
+        self.messages.append(kind(*what, tuple(sorted(after)), self._line_offsets))
 
     def exchange(
         self, step: Iterable[tuple[int, int, Sequence[int]]], action: Literal["reduce", "copy"]

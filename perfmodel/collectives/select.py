@@ -172,7 +172,7 @@ def candidates(
     topology: Topology,
     pattern: str,
     groups: Sequence[Sequence[int]],
-    beside: Sequence[Sequence[int]] = (),
+    concurrent: Sequence[Sequence[int]] = (),
     *,
     automatic: bool = True,
 ) -> list[str]:
@@ -180,11 +180,11 @@ def candidates(
 
     An algorithm that ``published`` takes for all groups is not listed again. Without ``automatic``
     also those that run only where they are asked for, if no group is larger than ``MAX_SEARCHED``;
-    but none that falls back to others. Those ``beside`` may share members with the groups, and are
-    to run the same. The errors are those of :func:`build_schedule`.
+    but none that falls back to others. ``concurrent`` groups may share members with the groups, and
+    are to run the same. The errors are those of :func:`build_schedule`.
     """
     check_groups(topology, pattern, groups)
-    every = [topology.on_wafer(group) for group in (*groups, *beside)]
+    every = [topology.on_wafer(group) for group in (*groups, *concurrent)]
     taken = {id(_choose(pattern, placed)) for placed in every}
     few = max(len(placed.members) for placed in every) <= MAX_SEARCHED
     fit = [

@@ -99,7 +99,7 @@ class RingPass:
         Bytes that each member sends in all steps together [B].
     after : tuple of int
         Positions of transfers that must be complete before any member starts.
-    beside : tuple of int
+    line_offsets : tuple of int
         How much higher the numbers of the NPUs are in other lines that do the same at the same
         time, each over links of its own; see ``ScheduleBuilder.representative_lines``.
     """
@@ -108,7 +108,7 @@ class RingPass:
     edges: tuple[Hops, ...]
     payload_bytes: float
     after: tuple[int, ...] = ()
-    beside: tuple[int, ...] = ()
+    line_offsets: tuple[int, ...] = ()
 
     joins: ClassVar[bool] = False
 

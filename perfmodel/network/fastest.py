@@ -152,7 +152,7 @@ class _Search:
         if stage not in self._least:
             asked, topology = self._asked, self._topology
             given = (topology, stage.pattern, asked.groups)
-            names = candidates(*given, asked.beside, automatic=self._automatic)
+            names = candidates(*given, asked.concurrent, automatic=self._automatic)
             size_bytes = stage.times(asked.groups) * self._size.size_bytes
             self._least[stage] = dict.fromkeys(names, 0.0)
             if self._bounded:

@@ -27,7 +27,7 @@ class Conditions:
 
     Parameters
     ----------
-    beside : tuple of Schedule
+    concurrent : tuple of Schedule
         Schedules that may run at any time meanwhile: switches need paths for all of them.
     urgent : bool
         Whether the schedule goes before others that are under way.
@@ -38,7 +38,7 @@ class Conditions:
         are on two virtual channels of a mesh, as in phases of DP (docs/explanation/mesh.md).
     """
 
-    beside: tuple[Schedule, ...] = ()
+    concurrent: tuple[Schedule, ...] = ()
     urgent: bool = False
     changes: int = 0
     second_first: bool = False

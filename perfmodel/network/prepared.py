@@ -78,7 +78,7 @@ class Request:
         As for ``select.build_schedule``; streams have one for each topology.
     network_model : str
         One of ``model.NETWORK_MODELS``.
-    beside : tuple of tuple of int
+    concurrent : tuple of tuple of int
         Groups that may run the same at any time meanwhile: switches need paths for all at once.
     urgent, changes, second_first : bool, int, bool
         As of ``model.Conditions``.
@@ -88,7 +88,7 @@ class Request:
     groups: Groups
     algorithm: str
     network_model: str
-    beside: Groups = ()
+    concurrent: Groups = ()
     urgent: bool = False
     changes: int = 0
     second_first: bool = False
@@ -122,8 +122,8 @@ class _Stage:
         Times of the stage.
     sent : mapping
         Bytes that each node sends per byte of the vector.
-    beside : mapping
-        Links of lines that represent others: ``transfer.RingPass.beside``.
+    line_offsets : mapping
+        By link of a line that represents others: ``transfer.RingPass.line_offsets``.
     """
 
     times: int
@@ -133,26 +133,27 @@ class _Stage:
     details: Mapping[str, float]
     timed: Timed
     sent: Mapping[int, float]
-    beside: Mapping[int, tuple[int, ...]]
+    line_offsets: Mapping[int, tuple[int, ...]]
 
     @classmethod
     def of(cls, schedule: Schedule, timed: Timed) -> "_Stage":
         """Return the stage of a schedule and its times."""
         sent: dict[int, float] = {}
-        beside: dict[int, tuple[int, ...]] = {}
+        line_offsets: dict[int, tuple[int, ...]] = {}
         for message in schedule.messages:
             for source in message.sources:
                 sent[source] = sent.get(source, 0.0) + message.payload_bytes
-            if isinstance(message, RingPass) and message.beside:
-                beside.update((link, message.beside) for link, _ in message.loads())
+            if isinstance(message, RingPass) and message.line_offsets:
+                offsets = message.line_offsets
+                line_offsets.update((link, offsets) for link, _ in message.loads())
         groups = tuple(part.members for part in schedule.parts)
         how = (schedule.algorithm, groups, schedule.assumptions, schedule.details)
-        return cls(1, *how, timed, sent, beside)
+        return cls(1, *how, timed, sent, line_offsets)
 
     def loads(self, topology: Topology) -> Loads:
         """Return the loads of all lines."""
-        beside = {link: topology.links_beside(link, some) for link, some in self.beside.items()}
-        others = ((one, share) for link, share in self.timed.loads for one in beside.get(link, ()))
+        same = {link: topology.links_of_lines(link, n) for link, n in self.line_offsets.items()}
+        others = ((one, share) for link, share in self.timed.loads for one in same.get(link, ()))
         return (*self.timed.loads, *others)
 
 
@@ -266,9 +267,9 @@ def _prepare(topology: Topology, request: Request) -> Prepared:
         return Prepared(request.pattern, how, tuple(done))
     schedule = request.schedule(topology, request.groups)
     # Only paths inside switches depend on who else may be under way.
-    beside = request.beside if topology.interconnects else ()
+    concurrent = request.concurrent if topology.interconnects else ()
     conditions = Conditions(
-        tuple(request.schedule(topology, (group,)) for group in beside),
+        tuple(request.schedule(topology, (group,)) for group in concurrent),
         request.urgent,
         request.changes,
         request.second_first,

@@ -285,7 +285,7 @@ def profile(
     size_bytes: float,
     groups: Sequence[Sequence[int]],
     algorithm: str = PUBLISHED,
-    beside: Sequence[Sequence[int]] = (),
+    concurrent: Sequence[Sequence[int]] = (),
     *,
     urgent: bool = False,
     changes: int = 0,
@@ -300,7 +300,7 @@ def profile(
     topology, pattern, size_bytes, groups, algorithm, second_first, network_model
         As for :func:`run_collectives`; ``pattern`` may be one of ``streaming.STREAMS``, which have
         one algorithm for each topology.
-    beside : sequence of sequence of int
+    concurrent : sequence of sequence of int
         Groups that may run the same at any time meanwhile: switches need paths for all at once.
     urgent : bool
         Whether it goes before others that are under way.
@@ -316,7 +316,7 @@ def profile(
         as_tuples(groups),
         algorithm,
         network_model,
-        as_tuples(beside),
+        as_tuples(concurrent),
         urgent,
         changes,
         second_first,

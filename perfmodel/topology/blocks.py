@@ -146,11 +146,11 @@ class BlocksTopology(Topology):
                 path.append(here)
         return path if end == target else [*path, target]
 
-    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
+    def links_of_lines(self, link: int, offsets: Iterable[int]) -> list[int]:
         one = self.links[link]
         switch = max(one.source, one.target)
         if switch < self.npus:
-            return super().links_beside(link, offsets)
+            return super().links_of_lines(link, offsets)
         number, first = self._line_of[switch]
         ends = [(offset, self._switches[number, first + offset]) for offset in offsets]
         if one.target == switch:

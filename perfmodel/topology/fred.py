@@ -177,7 +177,7 @@ class FredTopology(Topology):
         """Return the interior of a switch, given the rates of the links to it by their sources.
 
         An NPU and an I/O controller have a port of every chiplet, and what is left goes in equal
-        parts to the switches beside it, the rest of that to the one above. There are as many
+        parts to the connected switches, the rest of that to the one above. There are as many
         chiplets as carry the rate of an NPU, or of the second fastest link if that is less.
         """
         ends = [one for one in rates if self.nodes[one].kind != "switch"]

@@ -176,7 +176,9 @@ class FredFile(TopologyFile):
             if self.levels is None and value is None:
                 raise InputError(name, field, "is required and was not given; or levels")
             if self.levels is not None and value is not None:
-                raise InputError(name, field, f"must not be given beside levels, not {value!r}")
+                raise InputError(
+                    name, field, f"must not be given together with levels, not {value!r}"
+                )
         if self.levels is not None:
             return [(f"levels.{i}.record", entry) for i, entry in enumerate(self.levels)]
         assert self.l2_record is not None and self.l1_l2_bytes_per_s is not None

@@ -232,8 +232,8 @@ class Topology(ABC):
     lines_alike: bool = False
     """Whether each line of NPUs along a dimension has links of its own, which are all alike."""
 
-    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
-        """Return the same link of other lines, where lines are alike.
+    def links_of_lines(self, link: int, offsets: Iterable[int]) -> list[int]:
+        """Return the same link of other lines, where all lines have equal links of their own.
 
         Parameters
         ----------

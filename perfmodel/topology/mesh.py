@@ -118,17 +118,17 @@ class MeshTopology(Topology):
 
         first = self._routers
         for npu in range(count):
-            for beside in self._neighbours(npu):
-                if beside is not None:
-                    connect(first + npu, first + beside, link_bytes_per_s)
+            for neighbour in self._neighbours(npu):
+                if neighbour is not None:
+                    connect(first + npu, first + neighbour, link_bytes_per_s)
             if first:
                 connect(npu, first + npu, link_bytes_per_s)
                 connect(first + npu, npu, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
         self._npu_of: dict[int, int] = {}  # NPU of each I/O controller
         for npu in range(count):
-            for side, beside in enumerate(self._neighbours(npu)):
-                if beside is not None:
+            for side, neighbour in enumerate(self._neighbours(npu)):
+                if neighbour is not None:
                     continue
                 io = len(nodes)
                 self._along_row[io], self._npu_of[io] = side < 2, npu
@@ -359,7 +359,7 @@ class MeshFile(TopologyFile):
         )
         endpoint = endpoint_of(self, name, base)
         if endpoint and not isinstance(timing, RouterTiming):
-            message = "must be of routers beside endpoint_record, such as mesh-5x4, not of a switch"
+            message = "must be of routers with endpoint_record, such as mesh-5x4, not of a switch"
             raise InputError(name, "link_record", message)
         return MeshTopology(
             name=name,

@@ -247,8 +247,8 @@ class MeshSwitchFile(TopologyFile):
         if self.io_controllers > npus:
             message = f"must be at most {npus}, one for each NPU, not {self.io_controllers}"
             raise InputError(name, "io_controllers", message)
-        beside = min(self.columns - 1, 2) + min(self.rows - 1, 2)
-        ports = self.npus + -(-self.io_controllers // groups) + beside
+        mesh_ports = min(self.columns - 1, 2) + min(self.rows - 1, 2)
+        ports = self.npus + -(-self.io_controllers // groups) + mesh_ports
         timing = load_record(self.record, base, self.protocol, source=name, field="record")
         return MeshSwitchTopology(
             name=name,

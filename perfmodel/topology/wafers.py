@@ -294,10 +294,10 @@ class WafersTopology(Topology):
             return super().link_ends(index)
         return "io", "io"
 
-    def links_beside(self, link: int, offsets: Iterable[int]) -> list[int]:
+    def links_of_lines(self, link: int, offsets: Iterable[int]) -> list[int]:
         number, own = divmod(link, len(self.wafer.links))
         first = number * len(self.wafer.links)
-        return [first + one for one in self.wafer.links_beside(own, offsets)]
+        return [first + one for one in self.wafer.links_of_lines(own, offsets)]
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the members wafer by wafer, on each in the order of a ring there."""

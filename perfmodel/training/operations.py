@@ -33,14 +33,14 @@ class Role:
         stage.
     urgent : bool
         Whether it overtakes other communication in flight.
-    beside : bool
+    concurrent : bool
         Whether other stages may do the same at any time meanwhile: switches need paths for all.
     """
 
     kind: str
     groups: Callable[[Placement, int, int], Groups]
     urgent: bool = False
-    beside: bool = False
+    concurrent: bool = False
 
 
 def _mp(placed: Placement, stage: int, _: int) -> Groups:
@@ -56,12 +56,12 @@ def _expert_dp(placed: Placement, stage: int, _: int) -> Groups:
 
 
 ROLES = {
-    "mp": Role("mp", _mp, urgent=True, beside=True),
-    "cp": Role("cp", lambda placed, s, _: placed.cp_groups(s), urgent=True, beside=True),
-    "ep": Role("ep", lambda placed, s, _: placed.ep_groups(s), urgent=True, beside=True),
-    "pp": Role("pp", Placement.multicasts, urgent=True, beside=True),
-    "dp": Role("dp", _dp, beside=True),
-    "expert_dp": Role("dp", _expert_dp, beside=True),
+    "mp": Role("mp", _mp, urgent=True, concurrent=True),
+    "cp": Role("cp", lambda placed, s, _: placed.cp_groups(s), urgent=True, concurrent=True),
+    "ep": Role("ep", lambda placed, s, _: placed.ep_groups(s), urgent=True, concurrent=True),
+    "pp": Role("pp", Placement.multicasts, urgent=True, concurrent=True),
+    "dp": Role("dp", _dp, concurrent=True),
+    "expert_dp": Role("dp", _expert_dp, concurrent=True),
     "weights": Role("weight_streaming", _dp),
     "expert_weights": Role("weight_streaming", _expert_dp),
     "gradients": Role("weight_streaming", _dp),
@@ -245,14 +245,14 @@ class Operations:
             return self._moved(self._tier, members, NUMBER_BYTES * numbers)
         named = self.algorithm not in ("auto", PUBLISHED)
         algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
-        beside = what.beside and stage >= 0
+        concurrent = what.concurrent and stage >= 0
         found, assumptions = profile(
             self.topology,
             pattern,
             NUMBER_BYTES * numbers,
             members,
             algorithm,
-            self._elsewhere(role, stage, to_stage) if beside else (),
+            self._elsewhere(role, stage, to_stage) if concurrent else (),
             urgent=what.urgent,
             changes=self._changes(role),
             # As mesh endpoints do: the halves of gradients use less urgent virtual channels.

@@ -72,7 +72,7 @@ def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> li
         return []
     count = end = len(schedule.messages)
     groups = schedule.groups
-    for other in conditions.beside:  # which may have members in common
+    for other in conditions.concurrent:  # which may have members in common
         groups.append(list(enumerate(other.messages, end)))
         end += len(other.messages)
     rounds = turns(topology, groups)

@@ -115,7 +115,7 @@ def test_passes_after_an_abandoned_line_stand_for_themselves() -> None:
     builder.pass_around([4, 5], 1.0)
     first, second = builder.messages
     assert isinstance(first, RingPass) and isinstance(second, RingPass)
-    assert (first.beside, second.beside) == ((4,), ())
+    assert (first.line_offsets, second.line_offsets) == ((4,), ())
 
 
 def test_groups_that_share_lines_have_all_of_them() -> None:

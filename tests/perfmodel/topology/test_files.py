@@ -125,7 +125,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         ),
         (
             FRED + "levels: [{fan_in: 2, bytes_per_s: 1e12, record: l2-10}]\n",
-            "l2_record: must not be given beside levels, not 'l2-10'",
+            "l2_record: must not be given together with levels, not 'l2-10'",
         ),
         (FRED.replace("l2_record: l2-10\n", ""), "l2_record: is required .* given; or levels"),
         (

@@ -90,10 +90,10 @@ def test_groups_of_other_stages_need_paths_too(tmp_path: Path) -> None:
     two = wafer(tmp_path, 2)
     stages = dp_groups(two, "MP1-DP2-PP3")
     alone, _ = profile(two, "all_reduce", GIB, stages[:1])
-    beside, _ = profile(two, "all_reduce", GIB, stages[:1], beside=stages[1:])
-    assert beside.time_s == pytest.approx(alone.time_s, rel=1e-3)
+    concurrent, _ = profile(two, "all_reduce", GIB, stages[:1], concurrent=stages[1:])
+    assert concurrent.time_s == pytest.approx(alone.time_s, rel=1e-3)
     turn = two.turns_index(two.node_index["l1_0"])
-    assert turn in dict(beside.loads) and turn not in dict(alone.loads)
+    assert turn in dict(concurrent.loads) and turn not in dict(alone.loads)
 
 
 def test_unicasts_and_lone_groups_take_no_turns(tmp_path: Path) -> None:
