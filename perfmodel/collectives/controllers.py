@@ -9,36 +9,35 @@ from perfmodel.topology.graph import Part, Topology
 from .algorithms.two_level import rings
 from .schedule import ScheduleBuilder
 
-__all__ = ["Shards", "Way", "collect", "distribute", "ways_of"]
+__all__ = ["Route", "Shards", "collect", "distribute", "shares_of"]
 
 _NOTHING = 1e-12  # shares below this are rounding
 
 
-class Way(NamedTuple):
-    """A share of the data, and how it goes between the wafer's NPUs and storage or other wafers.
+class Route(NamedTuple):
+    """A route of data between the NPUs of a group on one wafer and storage or other wafers.
 
     Parameters
     ----------
     io : int
         Node of the I/O controller.
     member : int or None
-        NPU that exchanges the share with the controller; other members have it by rings. None where
+        NPU that exchanges the data with the controller; other members have it by rings. None where
         all members do so by a tree.
-    share : float
-        Share of the data of the group, 0 to 1.
     """
 
     io: int
     member: int | None
-    share: float
 
 
-Shards = Mapping[Way, tuple[int, ...]]
-"""Shards of the data that go each way."""
+Shards = Mapping[Route, tuple[int, ...]]
+"""Shards of the data on each route, by their numbers in a ``ScheduleBuilder``."""
 
 
-def ways_of(topology: Topology, part: Part, *, trees: bool) -> list[Way]:
-    """Return the ways of all data of a group; each I/O controller has an equal share.
+def shares_of(topology: Topology, part: Part, *, trees: bool) -> dict[Route, float]:
+    """Return the share of the data of a group on each route, 0 to 1.
+
+    All shares add up to 1, and each I/O controller has an equal share.
 
     Parameters
     ----------
@@ -47,40 +46,58 @@ def ways_of(topology: Topology, part: Part, *, trees: bool) -> list[Way]:
     part : Part
         Members of the group on a wafer, and controllers of this wafer.
     trees : bool
-        Whether messages fork, or are added up, on their way.
+        Whether messages fork, or are added up, on their route.
     """
     if trees:
-        return [Way(io, None, 1 / len(part.io_nodes)) for io in part.io_nodes]
-    return [Way(*ends, share) for ends, share in _shares(topology, part).items()]
+        return {Route(io, None): 1 / len(part.io_nodes) for io in part.io_nodes}
+    return {Route(*ends): share for ends, share in _shares(topology, part).items()}
 
 
 def collect(builder: ScheduleBuilder, members: Sequence[int], shards: Shards) -> None:
-    """Add up what the members have of all shards, at the controllers."""
-    if any(way.member is not None for way in shards):
+    """Add up what the members have of all shards, at the controllers.
+
+    Parameters
+    ----------
+    builder : ScheduleBuilder
+        Receives the messages.
+    members : sequence of int
+        NPUs of a group on one wafer.
+    shards : mapping
+        Shards on each route: all routes are trees, or none is.
+
+    Raises
+    ------
+    ValueError
+        The topology cannot carry a message.
+    """
+    if any(route.member is not None for route in shards):
         rings(builder, members, _parts(members, shards), "reduce_scatter")
-    for way, some in track(list(shards.items()), "I/O controllers"):
-        if way.member is not None:
-            builder.send((way.member,), (way.io,), some, "copy", feeds_pass=True)
+    for route, some in track(list(shards.items()), "I/O controllers"):
+        if route.member is not None:
+            builder.send((route.member,), (route.io,), some, "copy", feeds_pass=True)
             continue
-        hops = builder.topology.reduction_hops(members, way.io)
-        builder.send(members, (way.io,), some, "reduce", hops, feeds_pass=True)
+        hops = builder.topology.reduction_hops(members, route.io)
+        builder.send(members, (route.io,), some, "reduce", hops, feeds_pass=True)
 
 
 def distribute(builder: ScheduleBuilder, members: Sequence[int], shards: Shards) -> None:
-    """Send all shards from the controllers to all members."""
-    for way, some in track(list(shards.items()), "I/O controllers"):
-        targets = members if way.member is None else (way.member,)
-        builder.send((way.io,), targets, some, "copy", feeds_pass=True)
-    if any(way.member is not None for way in shards):
+    """Send all shards from the controllers to all members.
+
+    The parameters and errors are those of :func:`collect`.
+    """
+    for route, some in track(list(shards.items()), "I/O controllers"):
+        targets = members if route.member is None else (route.member,)
+        builder.send((route.io,), targets, some, "copy", feeds_pass=True)
+    if any(route.member is not None for route in shards):
         rings(builder, members, _parts(members, shards), "all_gather")
 
 
 def _parts(members: Sequence[int], shards: Shards) -> dict[int, tuple[int, ...]]:
     """Return the shards that each member exchanges with controllers."""
     found: dict[int, tuple[int, ...]] = dict.fromkeys(members, ())
-    for way, some in shards.items():
-        assert way.member is not None
-        found[way.member] += some
+    for route, some in shards.items():
+        assert route.member is not None
+        found[route.member] += some
     return found
 
 

@@ -59,14 +59,14 @@ class LinkGraph:
 
     def reversed(self) -> "LinkGraph":
         """Return the graph with every link reversed; links keep their indices."""
-        turned = [Arc(arc.link, arc.target, arc.source, arc.slots) for arc in self.arcs]
-        return _graph(self.members, self.outgoing, sorted(turned, key=self.rank), self.rank)
+        arcs = [Arc(arc.link, arc.target, arc.source, arc.slots) for arc in self.arcs]
+        return _graph(self.members, self.outgoing, sorted(arcs, key=self.rank), self.rank)
 
     @property
     def connected(self) -> bool:
         """Whether each member can reach every other."""
-        ways = (graph.distances(self.members[0]) for graph in (self, self.reversed()))
-        return all(set(self.members) <= way.keys() for way in ways)
+        found = (graph.distances(self.members[0]) for graph in (self, self.reversed()))
+        return all(set(self.members) <= reached.keys() for reached in found)
 
     def distances(self, source: int) -> dict[int, int]:
         """Return the least number of links from a node to each node that it can reach."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fred_hw.progress import track
 from perfmodel.topology.graph import Topology
 
-from .controllers import collect, distribute, ways_of
+from .controllers import collect, distribute, shares_of
 from .schedule import Part, Schedule, ScheduleBuilder
 
 __all__ = ["STREAMS", "build_stream"]
@@ -64,8 +64,8 @@ def build_stream(
     for group in track(groups, "groups"):
         for part in track(topology.parts(group), "wafers"):
             shards = {
-                way: (builder.add_shard(way.io, way.share * bytes_each),)
-                for way in ways_of(topology, part, trees=trees)
+                route: (builder.add_shard(route.io, share * bytes_each),)
+                for route, share in shares_of(topology, part, trees=trees).items()
             }
             add = distribute if pattern == "stream_in" else collect
             add(builder, part.npus, shards)

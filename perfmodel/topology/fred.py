@@ -125,7 +125,7 @@ class FredTopology(Topology):
         def connect(a: int, b: int, bytes_per_s: float, count: int = 1) -> None:
             ends = [timings[end] for end in (a, b) if end in timings]
             share = _share(ends, endpoint, link_latency_s, bytes_per_s / count / npu_l1_bytes_per_s)
-            links.extend(_both_ways(a, b, bytes_per_s / count, link_latency_s, share) * count)
+            links.extend(_both_directions(a, b, bytes_per_s / count, link_latency_s, share) * count)
 
         npu, io = 0, len(nodes) - sum(one.io_controllers for one in l1)
         for node, switch in zip(self.l1_nodes, l1, strict=True):
@@ -315,9 +315,11 @@ def _share(
     return min(share, endpoint.link_share(link_s, slowest, min(1.0, rate)))
 
 
-def _both_ways(a: int, b: int, bytes_per_s: float, latency_s: float, share: float) -> list[Link]:
+def _both_directions(
+    a: int, b: int, bytes_per_s: float, latency_s: float, share: float
+) -> list[Link]:
     """Return a link in each direction between two nodes."""
-    return [Link(*way, bytes_per_s, latency_s, share) for way in ((a, b), (b, a))]
+    return [Link(*ends, bytes_per_s, latency_s, share) for ends in ((a, b), (b, a))]
 
 
 def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:

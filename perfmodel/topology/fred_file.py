@@ -126,11 +126,11 @@ class FredFile(TopologyFile):
         )
         one = {"levels": none, **dict.fromkeys(short, some)}
         more = {"levels": some, **dict.fromkeys(short, none)}
-        ways = [
+        choices = [
             {"properties": one, "required": [*short]},
             {"properties": more, "required": ["levels"]},
         ]
-        return {**found, "anyOf": ways, **ENDPOINT_KEYS}
+        return {**found, "anyOf": choices, **ENDPOINT_KEYS}
 
     def build(self, name: str, base: Path | None = None) -> FredTopology:
         npus = sum(entry.count * entry.npus for entry in self.l1)

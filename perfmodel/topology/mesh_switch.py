@@ -104,8 +104,8 @@ class MeshSwitchTopology(Topology):
         """Return the links of a flow that reduces over ``sources`` and distributes to ``targets``.
 
         Flows meet at the switch in the middle of all switches that take part, or at the one of the
-        only source or target. They go there along their row, then along the column, and leave the
-        other way round.
+        only source or target. They go there along their row, then along the column, and leave in
+        the opposite order.
 
         Raises
         ------
@@ -129,15 +129,15 @@ class MeshSwitchTopology(Topology):
             arrived.setdefault(switch, []).append(add(source, switch, ()))
         steps: dict[int, tuple[int, int]] = {}
         for switch in joins:
-            way = self._way(switch, meeting)
-            for place, (here, there) in enumerate(pairwise(way)):
-                steps[here] = (len(way) - place, there)
+            path = self._path(switch, meeting)
+            for place, (here, there) in enumerate(pairwise(path)):
+                steps[here] = (len(path) - place, there)
         # Nodes farthest from the meeting point first, so that all inputs of a switch are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
         brought: dict[int, Sequence[int]] = {meeting: arrived[meeting]}
         for switch in forks:
-            for there, here in reversed([*pairwise(self._way(switch, meeting))]):
+            for there, here in reversed([*pairwise(self._path(switch, meeting))]):
                 if there not in brought:
                     brought[there] = (add(here, there, brought[here]),)
         for target in targets:
@@ -157,7 +157,7 @@ class MeshSwitchTopology(Topology):
         row, column = divmod(switch - self._first, self._columns)
         return column, row
 
-    def _way(self, source: int, target: int) -> list[int]:
+    def _path(self, source: int, target: int) -> list[int]:
         """Return the switches between two switches, inclusive, along the row first."""
         (x, y), (column, row) = self._place(source), self._place(target)
         found = [source]

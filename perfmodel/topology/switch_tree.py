@@ -69,11 +69,11 @@ class SwitchTree:
             arrived.setdefault(switch, []).append(add(source, switch, ()))
         ends = dict.fromkeys(switch_of[target] for target in targets)
         meeting = self.meeting(arrived, ends)
-        ways = [self.path(switch, meeting) for switch in arrived]
+        paths = [self.path(switch, meeting) for switch in arrived]
         steps = {
-            here: (len(way) - place, there)
-            for way in ways
-            for place, (here, there) in enumerate(pairwise(way))
+            here: (len(path) - place, there)
+            for path in paths
+            for place, (here, there) in enumerate(pairwise(path))
         }
         # Nodes farthest from the meeting point first, so that all inputs of a node are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
@@ -90,8 +90,8 @@ class SwitchTree:
     def path(self, source: int, target: int) -> Sequence[int]:
         """Return the switches between two switches, inclusive."""
         up, down = self._chain(source), self._chain(target)
-        turn = next(place for place, switch in enumerate(up) if switch in down)
-        return [*up[: turn + 1], *reversed(down[: down.index(up[turn])])]
+        top = next(place for place, switch in enumerate(up) if switch in down)
+        return [*up[: top + 1], *reversed(down[: down.index(up[top])])]
 
     def _common(self, switches: Iterable[int]) -> int:
         """Return the lowest common ancestor of switches, which may be one of them."""

@@ -4,12 +4,12 @@ The data is added up inside each wafer towards the I/O controllers, exchanged be
 equal number, and distributed inside (FRED, arXiv 2406.19580, section on more than one wafer).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.bounds import free
-from perfmodel.collectives.controllers import Shards, Way, collect, distribute, ways_of
+from perfmodel.collectives.controllers import Route, Shards, collect, distribute, shares_of
 from perfmodel.collectives.schedule import REDUCTIONS, ROOTED, ScheduleBuilder
 from perfmodel.topology.graph import Part, Topology
 
@@ -26,15 +26,26 @@ def across_wafers(
     Between wafers, FRED switches reduce and multicast; controllers that are linked each with each
     other send to each other; other controllers form a ring, in both directions where links form
     one.
+
+    Parameters
+    ----------
+    builder : ScheduleBuilder
+        Receives the messages.
+    members : sequence of int
+        NPUs of the group, on two wafers or more.
+    chunk_bytes : float
+        Size of the whole vector [B].
+    pattern : str
+        One of ``SCATTERED``.
     """
     # The wafer with most members first: passes around a ring go by the shards of the first.
     parts = sorted(builder.topology.parts(members), key=lambda part: -len(part.npus))
     both = builder.topology.between == "ring" and len(parts) > 2
-    first, ways = builder.lane, (False, True) if both else (False,)
-    for lane, back in enumerate(ways):
+    first, directions = builder.lane, (False, True) if both else (False,)
+    for lane, back in enumerate(directions):
         builder.lane = first + lane
         order = [parts[0], *reversed(parts[1:])] if back else parts
-        _around(builder, order, chunk_bytes / len(ways), pattern)
+        _around(builder, order, chunk_bytes / len(directions), pattern)
     builder.lane = first
 
 
@@ -43,58 +54,60 @@ def _around(
 ) -> None:
     """Add it with the wafers in the order of a ring."""
     adds, forks = _trees(builder.topology)
-    ways = [ways_of(builder.topology, part, trees=adds and forks) for part in parts]
-    shards = [_shards(builder, parts, way.share * size_bytes, pattern) for way in ways[0]]
+    shares = [shares_of(builder.topology, part, trees=adds and forks) for part in parts]
+    shards = [_shards(builder, parts, share * size_bytes, pattern) for share in shares[0].values()]
     ios = parts[0].io_nodes
     # Shards by controller, then by the wafer that has them between the two steps.
     carried = [
         [
-            [some[i] for way, some in zip(ways[0], shards, strict=True) if way.io == io]
+            [some[i] for route, some in zip(shares[0], shards, strict=True) if route.io == io]
             for i in range(len(parts))
         ]
         for io in ios
     ]
     whole = [tuple(one for own in some for one in own) for some in shards]
-    for i, (part, own) in enumerate(zip(parts, ways, strict=True)):
+    for i, (part, own) in enumerate(zip(parts, shares, strict=True)):
         if pattern == "all_gather":
             for io, some in zip(part.io_nodes, carried, strict=True):
                 for npu, held in zip(part.npus, zip(*some[i], strict=True), strict=True):
                     hops = builder.topology.reduction_hops((npu,), io)
                     builder.send((npu,), (io,), held, "copy", hops, feeds_pass=True)
         else:
-            collect(builder, part.npus, _each_way(own, whole, trees=adds))
+            collect(builder, part.npus, _by_route(own, whole, trees=adds))
     for lane, some in enumerate(carried):
         held = [tuple(one for ends in own for one in ends) for own in some]
         _between(builder, [part.io_nodes[lane] for part in parts], held, pattern)
-    for i, (part, own) in enumerate(zip(parts, ways, strict=True)):
+    for i, (part, own) in enumerate(zip(parts, shares, strict=True)):
         if pattern == "reduce_scatter":
             for io, some in zip(part.io_nodes, carried, strict=True):
                 for npu, held in zip(part.npus, zip(*some[i], strict=True), strict=True):
                     builder.send((io,), (npu,), held, "copy")
         else:
-            distribute(builder, part.npus, _each_way(own, whole, trees=forks))
+            distribute(builder, part.npus, _by_route(own, whole, trees=forks))
 
 
 def _shards(
-    builder: ScheduleBuilder, parts: Sequence[Part], way_bytes: float, pattern: str
+    builder: ScheduleBuilder, parts: Sequence[Part], route_bytes: float, pattern: str
 ) -> list[tuple[int, ...]]:
-    """Return new shards of a way by wafer: one, or one for each member where members own them.
+    """Return new shards of a route by wafer: one, or one for each member where members own them.
 
     An all-reduce inside FRED switches between wafers leaves no shard at any wafer: one is enough.
     """
     if pattern == "all_reduce" and builder.topology.between == "fred":
-        return [(builder.add_shard(parts[0].npus[0], way_bytes),), *([()] * (len(parts) - 1))]
+        return [(builder.add_shard(parts[0].npus[0], route_bytes),), *([()] * (len(parts) - 1))]
     if pattern == "all_reduce":
-        return [(builder.add_shard(part.npus[0], way_bytes / len(parts)),) for part in parts]
+        return [(builder.add_shard(part.npus[0], route_bytes / len(parts)),) for part in parts]
     count = sum(len(part.npus) for part in parts)
-    return [tuple(builder.add_shard(npu, way_bytes / count) for npu in one.npus) for one in parts]
+    return [tuple(builder.add_shard(npu, route_bytes / count) for npu in one.npus) for one in parts]
 
 
-def _each_way(ways: Sequence[Way], shards: Sequence[tuple[int, ...]], *, trees: bool) -> Shards:
-    """Return the shards of each way, with trees all those of a controller together."""
-    found: dict[Way, tuple[int, ...]] = {}
-    for way, some in zip(ways, shards, strict=True):
-        key = Way(way.io, None, 0.0) if trees else way
+def _by_route(
+    routes: Collection[Route], shards: Sequence[tuple[int, ...]], *, trees: bool
+) -> Shards:
+    """Return the shards on each route, with trees all those of a controller together."""
+    found: dict[Route, tuple[int, ...]] = {}
+    for route, some in zip(routes, shards, strict=True):
+        key = Route(route.io, None) if trees else route
         found[key] = (*found.get(key, ()), *some)
     return found
 
@@ -125,24 +138,36 @@ def _between(
 def from_one_wafer(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add a broadcast from the first member, or a reduce to it; controllers have equal shares."""
+    """Add a broadcast from the first member, or a reduce to it; controllers have equal shares.
+
+    Parameters
+    ----------
+    builder : ScheduleBuilder
+        Receives the messages.
+    members : sequence of int
+        NPUs of the group, on two wafers or more; the root first.
+    chunk_bytes : float
+        Size of the whole vector [B].
+    pattern : str
+        ``broadcast`` or ``reduce``.
+    """
     topology = builder.topology
     home, *far = topology.parts(members)
     root, near = home.npus[0], home.npus[1:]
     adds, forks = _trees(topology)
-    ways = [ways_of(topology, part, trees=adds and forks) for part in far]
-    shards = [(builder.add_shard(root, way.share * chunk_bytes),) for way in ways[0]]
+    shares = [shares_of(topology, part, trees=adds and forks) for part in far]
+    shards = [(builder.add_shard(root, share * chunk_bytes),) for share in shares[0].values()]
     every = [one for some in shards for one in some]
     placed = topology.on_wafer(home.npus)
     inside = placed.topology.in_network if pattern == "reduce" else forks
     local = [near] if near and inside else [(one,) for one in near]
     joined = topology.between == "fred"
     if pattern == "reduce":
-        for part, own in zip(far, ways, strict=True):
-            collect(builder, part.npus, _each_way(own, shards, trees=adds))
+        for part, own in zip(far, shares, strict=True):
+            collect(builder, part.npus, _by_route(own, shards, trees=adds))
     for lane, io in enumerate(home.io_nodes):
-        own = zip(ways[0], shards, strict=True)
-        some = [one for way, held in own for one in held if way.io == far[0].io_nodes[lane]]
+        own = zip(shares[0], shards, strict=True)
+        some = [one for route, held in own for one in held if route.io == far[0].io_nodes[lane]]
         ends = [part.io_nodes[lane] for part in far]
         beyond = [ends] if joined else [[end] for end in ends]
         if pattern == "broadcast":
@@ -158,12 +183,12 @@ def from_one_wafer(
         ends = ((root,), npus) if pattern == "broadcast" else (npus, (root,))
         builder.send(*ends, every, "copy" if pattern == "broadcast" else "reduce")
     if pattern == "broadcast":
-        for part, own in zip(far, ways, strict=True):
-            distribute(builder, part.npus, _each_way(own, shards, trees=forks))
+        for part, own in zip(far, shares, strict=True):
+            distribute(builder, part.npus, _by_route(own, shards, trees=forks))
 
 
 def _trees(topology: Topology) -> tuple[bool, bool]:
-    """Return whether messages are added up, and whether they fork, on the way on a wafer."""
+    """Return whether messages are added up, and whether they fork, on their route on a wafer."""
     wafer = topology.wafer or topology
     return wafer.adds, bool(wafer.multicast)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 
-from .hierarchical import add_level, level_of, lines, ways_of
+from .hierarchical import add_level, directions_of, level_of, lines
 
 __all__ = ["four_phase"]
 
@@ -17,16 +17,16 @@ def four_phase(
 
     The result is gathered along the innermost dimension (ACE, arXiv 2007.00156, has an LxVxH
     torus). Each all-reduce has what the innermost dimension leaves: more than in ``hierarchical``,
-    where each dimension also divides what the next ones carry. Rings go both ways, half of the
-    data in each.
+    where each dimension also divides what the next ones carry. Rings run in both directions,
+    half of the data in each.
     """
     axes = lines(builder.topology.dimensions, members)
     assert axes
     (local, _), *others = axes
-    first, ways = builder.lane, ways_of(axes)
-    for lane, back in enumerate(ways):
+    first, directions = builder.lane, directions_of(axes)
+    for lane, back in enumerate(directions):
         builder.lane = first + lane
-        share = chunk_bytes / len(ways) / len(members)
+        share = chunk_bytes / len(directions) / len(members)
         shards = {npu: builder.add_shard(npu, share) for npu in members}
         inner = level_of(shards, (local,), back=back)
         add_level(builder, local, inner, "reduce")

@@ -24,12 +24,12 @@ __all__ = [
     "Level",
     "add_level",
     "add_order",
+    "directions_of",
     "hierarchical",
     "least_s",
     "level_of",
     "levels_of",
     "lines",
-    "ways_of",
 ]
 
 Axis = tuple[Dimension, list[int]]
@@ -62,10 +62,11 @@ def hierarchical(
 ) -> None:
     """Add any collective but an all-to-all, one dimension after the other.
 
-    Rings go both ways, half of the data in each; on other blocks each member sends to each other.
+    Rings run in both directions, half of the data in each. On other blocks each member sends to
+    each other.
     With ``turns`` an equal part of the data begins with each dimension. A broadcast scatters the
-    data of the root along each dimension, and gathers them backwards; a reduce is the same turned
-    round.
+    data of the root along each dimension, and gathers them backwards; a reduce is the same in
+    reverse.
     """
     axes = lines(builder.topology.dimensions, members)
     assert axes
@@ -79,7 +80,7 @@ def hierarchical(
 def _orders(axes: list[Axis], turns: bool) -> list[tuple[list[Axis], bool]]:
     """Return the orders of dimensions for equal parts of the data, and each ring direction."""
     orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
-    return list(product(orders, ways_of(axes)))
+    return list(product(orders, directions_of(axes)))
 
 
 def least_s(
@@ -130,13 +131,13 @@ def add_order(
 
     An all-gather goes through the dimensions backwards.
     """
-    ways = ways_of(order)
-    for back in ways:
-        _one_order(builder, members, order, part_bytes / len(ways), pattern, back=back)
+    directions = directions_of(order)
+    for back in directions:
+        _one_order(builder, members, order, part_bytes / len(directions), pattern, back=back)
         builder.lane += 1
 
 
-def ways_of(axes: Sequence[Axis]) -> tuple[bool, ...]:
+def directions_of(axes: Sequence[Axis]) -> tuple[bool, ...]:
     """Return the ring directions that share the data: whether each part goes backward."""
     return (False, True) if any(_circular(one) for one, _ in axes) else (False,)
 

@@ -15,6 +15,7 @@ from perfmodel.collectives.algorithms.hierarchical import (
     Level,
     add_level,
     add_order,
+    directions_of,
     levels_of,
     lines,
 )
@@ -138,10 +139,10 @@ class _Chunk:
     ) -> None:
         order = _scattering(plan, pattern)
         own = [axes[number] for number in order]
-        ways = (False, True) if any(one.kind in ("ring", "line") for one, _ in own) else (False,)
+        directions = directions_of(own)
         self._levels: dict[int, list[tuple[Dimension, Level]]] = {number: [] for number in order}
-        for back in ways:
-            found = levels_of(builder, members, own, size_bytes / len(ways), back=back)
+        for back in directions:
+            found = levels_of(builder, members, own, size_bytes / len(directions), back=back)
             for number, level in zip(order, found, strict=True):
                 self._levels[number].append(level)
 
