@@ -400,6 +400,7 @@ TRAINING_OPTIONS = (
     "microbatches",
     "samples",
     "least_npus",
+    "best",
     "cp",
     "ep",
     "npu_from",

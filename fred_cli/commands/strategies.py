@@ -59,6 +59,13 @@ __all__ = ["command"]
     "--least-npus", type=int, help="Least number of NPUs in use; by default 90 % of the wafer."
 )
 @click.option(
+    "--best",
+    type=int,
+    metavar="N",
+    help="Only the N fastest strategies of each topology that fit in memory. Lower bounds exclude "
+    "the others without an estimate.",
+)
+@click.option(
     "--cp", multiple=True, type=int, help="Context parallelism to try; 1 is none. Repeat for more."
 )
 @click.option(
@@ -81,6 +88,7 @@ def command(
     mode: str | None,
     samples: int | None,
     least_npus: int | None,
+    best: int | None,
     cp: tuple[int, ...],
     ep: tuple[int, ...],
     sp: bool,
@@ -91,7 +99,7 @@ def command(
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload; feasible ones first, ordered by time per sample."""
     from perfmodel.studies.equal_terms import on_equal_terms
-    from perfmodel.studies.strategies import feasible, sweep
+    from perfmodel.studies.strategies import fastest, feasible, sweep
     from perfmodel.training.request import read_requests
 
     if chart:
@@ -113,7 +121,7 @@ def command(
         choices = feasible(
             job, least, least_npus, cp=cp or (1,), ep=ep or (1,), sp=sp, fabrics=fabrics
         )
-        rows = sweep(requests, choices)
+        rows = sweep(requests, choices) if best is None else fastest(requests, choices, best)
     write_given({csv_file: lambda: COLUMNS.csv(rows), chart: lambda: _chart(job.name, rows)})
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})

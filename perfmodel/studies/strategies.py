@@ -1,6 +1,6 @@
-"""Estimates of all strategies of a workload on several fabrics."""
+"""Estimates of all strategies of a workload on several fabrics, or of the fastest ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
@@ -10,7 +10,8 @@ from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
-from perfmodel.training.estimate import Estimate, simulate, summarize
+from perfmodel.training.bound import time_bounds_s
+from perfmodel.training.estimate import Estimate, memory_of, simulate, summarize
 from perfmodel.training.iteration import check_strategy
 from perfmodel.training.placement.place import fits
 from perfmodel.training.request import Request
@@ -21,6 +22,7 @@ __all__ = [
     "MAX_SHARES",
     "StrategyRow",
     "batch_of",
+    "fastest",
     "feasible",
     "microbatch_rule",
     "sweep",
@@ -172,18 +174,77 @@ def sweep(requests: Sequence[Request], choices: Sequence[Strategy]) -> tuple[Str
     InputError
         There are no strategies or more than ``MAX_ROWS`` estimates, or a strategy does not fit.
     """
+    _check_choices(requests, choices)
+    if (count := len(choices) * len(requests)) > MAX_ROWS:
+        message = f"must leave at most {MAX_ROWS:,} estimates of strategies, not {count:,}"
+        raise InputError("", "least_npus", message)
+    given = [
+        _with_strategy(request, strategy)
+        for strategy in track(choices, "strategies")
+        for request in requests
+    ]
+    return _sorted(StrategyRow(summarize(simulate(one, fitting=False))) for one in given)
+
+
+def fastest(
+    requests: Sequence[Request], choices: Sequence[Strategy], count: int
+) -> tuple[StrategyRow, ...]:
+    """Estimate the fastest strategies that fit in memory, ordered by time per sample.
+
+    They are exact: strategies are estimated in the order of their lower bounds, until ``count`` of
+    them are at least as fast as the lower bound of the next one.
+
+    Parameters
+    ----------
+    requests : sequence of Request
+        One for each topology; each strategy takes the place of theirs.
+    choices : sequence of Strategy
+        The strategies.
+    count : int
+        Rows of each topology, 1 or more; fewer if fewer strategies fit.
+
+    Raises
+    ------
+    InputError
+        There are no strategies, none fits in memory, or ``count`` is below 1.
+    """
+    _check_choices(requests, choices)
+    if count < 1:
+        raise InputError("", "best", f"must be 1 or more, not {count}")
+    return _sorted(row for request in requests for row in _fastest(request, choices, count))
+
+
+def _fastest(request: Request, choices: Sequence[Strategy], count: int) -> Sequence[StrategyRow]:
+    given = [_with_strategy(request, strategy) for strategy in choices]
+    needs = [memory_of(one) for one in track(given, "memory of strategies")]
+    fitting = [(one, need) for one, need in zip(given, needs, strict=True) if need.fits]
+    if not fitting:
+        name = request.topology.name
+        raise InputError("", "best", f"must not be given: no strategy fits in memory on {name}")
+    bounds_s = time_bounds_s([one for one, _ in fitting], [need.recomputed for _, need in fitting])
+    order = sorted(range(len(fitting)), key=bounds_s.__getitem__)
+    rows: list[StrategyRow] = []
+    for place in track(order, "strategies"):
+        if len(rows) >= count and rows[count - 1].estimate.time_per_sample_s <= bounds_s[place]:
+            break
+        rows.append(StrategyRow(summarize(simulate(fitting[place][0]))))
+        rows.sort(key=lambda row: row.estimate.time_per_sample_s)
+    return rows[:count]
+
+
+def _check_choices(requests: Sequence[Request], choices: Sequence[Strategy]) -> None:
     if not choices:
         (name,) = {request.workload.name for request in requests}
         message = f"must leave a strategy that goes with {name} and the CP and EP given"
         raise InputError("", "least_npus", message)
-    if (count := len(choices) * len(requests)) > MAX_ROWS:
-        message = f"must leave at most {MAX_ROWS:,} estimates of strategies, not {count:,}"
-        raise InputError("", "least_npus", message)
-    rows: list[StrategyRow] = []
-    for strategy in track(choices, "strategies"):
-        for request in requests:
-            batch = batch_of(request.workload, strategy)
-            one = replace(request, workload=batch, strategy=strategy)
-            rows.append(StrategyRow(summarize(simulate(one, fitting=False))))
-    rows.sort(key=lambda row: (not row.feasible, not row.fits, row.estimate.time_per_sample_s))
-    return tuple(rows)
+
+
+def _with_strategy(request: Request, strategy: Strategy) -> Request:
+    return replace(request, workload=batch_of(request.workload, strategy), strategy=strategy)
+
+
+def _sorted(rows: Iterable[StrategyRow]) -> tuple[StrategyRow, ...]:
+    by_memory_and_time = sorted(
+        rows, key=lambda row: (not row.feasible, not row.fits, row.estimate.time_per_sample_s)
+    )
+    return tuple(by_memory_and_time)

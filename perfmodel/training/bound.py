@@ -6,6 +6,7 @@ nothing here is done iteration by iteration.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,8 +24,9 @@ from perfmodel.workloads.workload import Workload
 from .compute import Npu
 from .graph import PREFETCH
 from .memory import OPTIMIZER_BYTES
+from .request import Request
 
-__all__ = ["Fabric", "Rates", "Sizes", "bounds_of"]
+__all__ = ["Fabric", "Rates", "Sizes", "bounds_of", "time_bounds_s"]
 
 Array = NDArray[np.float64]
 
@@ -151,7 +153,12 @@ class _Sums:
 
 
 def bounds_of(
-    workload: Workload, sizes: Sizes, npu: Rates, fabric: Fabric, scale: Array
+    workload: Workload,
+    sizes: Sizes,
+    npu: Rates,
+    fabric: Fabric,
+    scale: Array,
+    recomputed: NDArray[np.bool_] | None = None,
 ) -> dict[str, Array]:
     """Return lower bounds of iterations of one workload, keyed by figure of an estimate.
 
@@ -163,8 +170,10 @@ def bounds_of(
         How, and on what.
     scale : array
         Factor of all compute times.
+    recomputed : array of bool or None
+        Whether activations are recomputed. With None it is assumed only where it is certain.
     """
-    many = _Many(workload, sizes, npu, fabric, scale)
+    many = _Many(workload, sizes, npu, fabric, scale, recomputed)
     time_s = many.time_s()
     compute_s = workload.microbatches * many.sums.compute / sizes.pp
     found = {
@@ -176,6 +185,38 @@ def bounds_of(
         "memory.least_bytes": many.least_bytes,
     }
     return {name: (1 - _ROUNDING) * one for name, one in found.items()}
+
+
+def time_bounds_s(requests: Sequence[Request], recomputed: Sequence[bool]) -> list[float]:
+    """Return a lower bound of the time per sample of each of several iterations [s].
+
+    Parameters
+    ----------
+    requests : sequence of Request
+        Iterations on one topology, which differ in workload and strategy.
+    recomputed : sequence of bool
+        Whether each recomputes activations.
+    """
+    found = [0.0] * len(requests)
+    alike: dict[Workload, list[int]] = {}
+    for place, request in enumerate(requests):
+        alike.setdefault(request.workload, []).append(place)
+    for workload, places in alike.items():
+        some = [requests[place] for place in places]
+        ones = np.ones(len(places))
+        given = some[0]
+        fabric = Fabric.of(given.topology, remote_memory=given.memory is not None)
+        bounds = bounds_of(
+            workload,
+            Sizes(*np.array([Sizes.of(one.strategy) for one in some]).T),
+            Rates.of(np.array([Rates.row(given.compute_npu)] * len(places))),
+            Fabric(*(rate * ones for rate in fabric)),
+            given.compute_scale * ones,
+            np.array([recomputed[place] for place in places]),
+        )
+        for place, bound_s in zip(places, bounds["time_per_sample_s"], strict=True):
+            found[place] = float(bound_s)
+    return found
 
 
 def _ends_s(pattern: str, members: Any, size_bytes: Any, sent: Any, received: Any) -> Any:
@@ -209,7 +250,13 @@ class _Many:
     """Bounds of many iterations of one workload; parameters as for :func:`bounds_of`."""
 
     def __init__(
-        self, workload: Workload, sizes: Sizes, npu: Rates, fabric: Fabric, scale: Array
+        self,
+        workload: Workload,
+        sizes: Sizes,
+        npu: Rates,
+        fabric: Fabric,
+        scale: Array,
+        recomputed: NDArray[np.bool_] | None,
     ) -> None:
         self._workload, self._sizes, self._npu = workload, sizes, npu
         self._fabric, self._scale = fabric, scale
@@ -223,8 +270,9 @@ class _Many:
         self.sums.inputs += np.ceil(layers[0].output_numbers / sizes.cp)
         self.sums.inputs -= np.ceil(layers[-1].output_numbers / sizes.cp)
         self.total_bytes, self.least_bytes = self._memory()
-        # Only with one stage the memory is exact, so that it is sure what is computed again.
-        again = (sizes.pp == 1) & (self.total_bytes > npu.hbm_bytes * (1 + _ROUNDING))
+        again = recomputed
+        if again is None:  # certain only with one stage, whose memory is exact
+            again = (sizes.pp == 1) & (self.total_bytes > npu.hbm_bytes * (1 + _ROUNDING))
         for one in (self.sums, self._first, self._last):
             one.backward = one.backward + np.where(again, one.forward, 0.0)
             one.compute = one.compute * np.where(again, 4 / 3, 1.0)

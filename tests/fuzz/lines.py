@@ -144,6 +144,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--level": tuple(LEVELS),
     "--collectives": ("in-network", "ring"),
     "--least-npus": ("1", "4"),
+    "--best": ("1", "2"),
     "--cp": ("1", "2"),
     "--ep": ("1", "2"),
     "--sp": (),
@@ -275,7 +276,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
             *("--npu-from", "--as-is", "--mode", "--energy", "--endpoint"),
-            *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
+            *("--samples", "--least-npus", "--best", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),
     # Without --output a run is refused, so that no processes are started.

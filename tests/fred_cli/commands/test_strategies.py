@@ -47,6 +47,14 @@ def test_what_does_not_fit_is_marked_and_comes_last(fred: Fred, place: Path) -> 
     assert "*" not in few
 
 
+@pytest.mark.slow
+def test_best_strategies_are_the_first_rows(fred: Fred) -> None:
+    arguments = ("strategies", "--workload", "transformer-17b", "--topology", "fred-d")
+    rows = fred.json(*arguments)["rows"]
+    assert fred.json(*arguments, "--best", "2")["rows"] == rows[:2]
+    assert fred(*arguments, "--best", "0")[::2] == (2, "error: --best: must be 1 or more, not 0\n")
+
+
 @pytest.mark.parametrize("command", ["compare", "strategies"])
 def test_tables_say_which_compute_is_above_the_peak(fred: Fred, command: str) -> None:
     arguments = (command, "--topology", "fred-d", "--workload", "resnet-152")

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.published import SWEEPS
-from perfmodel.studies.strategies import MAX_ROWS, StrategyRow, feasible, microbatch_rule, sweep
+from perfmodel.studies import strategies
+from perfmodel.studies.strategies import (
+    MAX_ROWS,
+    StrategyRow,
+    fastest,
+    feasible,
+    microbatch_rule,
+    sweep,
+)
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.request import Request
 from perfmodel.workloads.transformer import transformer
@@ -170,3 +178,52 @@ def test_more_estimates_than_anyone_waits_for_are_refused() -> None:
 def test_sweep_refuses_more_stages_than_layers() -> None:
     with pytest.raises(InputError, match=r"^strategy: must have at most the 52 layers"):
         swept(load_workload("resnet-152"), [Strategy(1, 1, 53)], 40, "mesh:8x8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workload", "count", "most"),
+    [
+        ("transformer-17b", 1, 12),
+        ("gpt-3", 4, 40),
+        ("resnet-152", 2, 20),
+        ("transformer-1t", 40, 56),
+    ],
+)
+def test_fastest_are_the_first_of_all(
+    workload: str, count: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [
+        Request.of(shared_topology(name), load_workload(workload), placement="linear")
+        for name in ("mesh:5x4", "fred-d")
+    ]
+    choices = feasible(requests[0].workload, 20, 18)
+    every = [row for row in sweep(requests, choices) if row.fits]
+    simulated: list[Request] = []
+
+    def simulate(one: Request, **options: Any) -> Any:
+        simulated.append(one)
+        return strategies_simulate(one, **options)
+
+    strategies_simulate = strategies.simulate
+    monkeypatch.setattr(strategies, "simulate", simulate)
+    found = fastest(requests, choices, count)
+    for name in ("mesh:5x4", "fred-d"):
+        mine, all_of_them = (
+            [row.estimate for row in rows if row.estimate.topology == name]
+            for rows in (found, every)
+        )
+        assert mine == all_of_them[:count]
+    assert len(simulated) <= most < len(requests) * len(choices)
+
+
+def test_fastest_refuses_what_leaves_no_row() -> None:
+    job = load_workload("transformer-17b")
+    request = Request.of(shared_topology("fred-d"), job)
+    choices = feasible(job, 20, 20)
+    with pytest.raises(InputError, match=r"^best: must be 1 or more, not 0$"):
+        fastest([request], choices, 0)
+    small = replace(request, npu=replace(request.npu, hbm_bytes=1e6))
+    message = r"^best: must not be given: no strategy fits in memory on fred-d$"
+    with pytest.raises(InputError, match=message):
+        fastest([small], choices, 1)

@@ -12,7 +12,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
-from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of
+from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of, time_bounds_s
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate, simulate, summarize
 from perfmodel.training.request import Request
@@ -67,12 +67,13 @@ def workload(
     return build_workload({**given, **keys, **numbers}, kind)
 
 
-def bounds(request: Request) -> dict[str, float]:
+def bounds(request: Request, recomputed: bool | None = None) -> dict[str, float]:
     sizes = Sizes(*np.array([Sizes.of(request.strategy)]).T)
     npu = Rates.of(np.array([Rates.row(request.compute_npu)]))
     rates = Fabric.of(request.topology, remote_memory=request.memory is not None)
     scale = np.array([request.compute_scale])
-    found = bounds_of(request.workload, sizes, npu, Fabric(*np.array([rates]).T), scale)
+    known = None if recomputed is None else np.array([recomputed])
+    found = bounds_of(request.workload, sizes, npu, Fabric(*np.array([rates]).T), scale, known)
     return {name: float(one[0]) for name, one in found.items()}
 
 
@@ -143,9 +144,12 @@ def test_no_figure_is_below_its_bound(
     try:
         strategy = Strategy(**size, ep=experts, sp=sequence)
         request = Request.of(topology, job, strategy, npu=npu, **given_options)
-        found = figures(summarize(simulate(request, fitting=False)))
+        estimate = summarize(simulate(request, fitting=False))
     except (InputError, ValueError):  # does not go together
         reject()
-    least = bounds(request)
-    assert {*least} == {*found}
-    assert {name: one for name, one in found.items() if one < least[name]} == {}
+    found, recomputed = figures(estimate), estimate.memory.recomputed
+    for least in (bounds(request), bounds(request, recomputed)):
+        assert {*least} == {*found}
+        assert {name: one for name, one in found.items() if one < least[name]} == {}
+    [bound_s] = time_bounds_s([request], [recomputed])
+    assert bound_s == bounds(request, recomputed)["time_per_sample_s"]
