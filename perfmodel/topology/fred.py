@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
@@ -140,7 +140,7 @@ class FredTopology(Topology):
         for row, level in zip(self.levels[1:-1], levels[1:], strict=True):
             for node in row:
                 connect(node, above[node], level.bytes_per_s, level.links)
-        self._tree = SwitchTree(above)
+        self._above = above
         named = {nodes[node].name: timing for node, timing in timings.items()}
         provenance = _provenance(named, endpoint, bool(self.multicast))
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
@@ -262,33 +262,21 @@ class FredTopology(Topology):
         joins, forks = len(sources) > 1, len(targets) > 1
         if (joins and not self.in_network) or (forks and not self.multicast):
             raise ValueError(f"{self.name} has no in-network collectives")
-        if len(sources) == len(targets) == 1 and not self._links_of:
-            begin, end = self.switch_of[sources[0]], self.switch_of[targets[0]]
-            index, between = self.link_index, self._between(begin, end)
-            path = (index[sources[0], begin], *between, index[end, targets[0]])
-            return tuple([(link, (i - 1,) if i else ()) for i, link in enumerate(path)])
-        chooses = self._links_of if len(sources) == len(targets) == 1 else None
-        parallel = iter(chooses(sources[0], targets[0]) if chooses else ())
-
-        def link(here: int, there: int) -> int:
-            index = self.link_index[here, there]
-            if self.nodes[here].kind == self.nodes[there].kind == "switch":
-                index += 2 * next(parallel, 0)  # links of both directions alternate
-            return index
-
-        return self._tree.hops(sources, targets, self.switch_of, link)
+        found = self._tree.hops(sources, targets)
+        if joins or forks or not self._links_of:
+            return found
+        first, *between, last = found
+        parallel = chain(self._links_of(sources[0], targets[0]), repeat(0))
+        # Links of both directions alternate.
+        taken = [
+            (link + 2 * more, before)
+            for (link, before), more in zip(between, parallel, strict=False)
+        ]
+        return (first, *taken, last)
 
     @cached_property
-    def _links_between(self) -> dict[tuple[int, int], tuple[int, ...]]:
-        return {}
-
-    def _between(self, switch: int, other: int) -> tuple[int, ...]:
-        """Return the links from an L1 switch to another, where unicasts take the first ones."""
-        ends = (switch, other)
-        if ends not in self._links_between:
-            path = pairwise(self._tree.path(*ends))
-            self._links_between[ends] = tuple(self.link_index[pair] for pair in path)
-        return self._links_between[ends]
+    def _tree(self) -> SwitchTree:
+        return SwitchTree(self._above, self.switch_of, self.link_index)
 
     def bisection_bytes_per_s(self) -> float:
         """Return half of the min cut between all NPUs and the top switch, one direction [B/s].

@@ -1,11 +1,14 @@
 """Routes through a tree of switches."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from .graph import Hops
 
 __all__ = ["SwitchTree"]
+
+_MOST_KNOWN = 1 << 14
+"""Flows whose links between switches are kept; all pairs of 128 switches."""
 
 
 class SwitchTree:
@@ -15,9 +18,22 @@ class SwitchTree:
     ----------
     above : dict of int to int
         Parent of each switch; the root has no entry. Empty for one switch.
+    switch_of : mapping
+        Switch that each other node hangs on.
+    link_index : mapping
+        Index of the link from one node to another.
     """
 
-    def __init__(self, above: dict[int, int]) -> None:
+    def __init__(
+        self,
+        above: dict[int, int],
+        switch_of: Mapping[int, int],
+        link_index: Mapping[tuple[int, int], int],
+    ) -> None:
+        self._switch_of, self._link_index = switch_of, link_index
+        self._known: dict[
+            tuple[tuple[int, ...], tuple[int, ...]], tuple[Hops, Sequence[tuple[int, ...]]]
+        ] = {}
         self._chains: dict[int, tuple[int, ...]] = {}
         for switch in {*above, *above.values()}:
             chain = [switch]
@@ -34,13 +50,7 @@ class SwitchTree:
         joins, forks = self._common(sources), self._common(targets)
         return forks if joins in self._chain(forks) else joins
 
-    def hops(
-        self,
-        sources: Sequence[int],
-        targets: Sequence[int],
-        switch_of: Mapping[int, int],
-        link: Callable[[int, int], int],
-    ) -> Hops:
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
 
         Each switch reduces the data from below it, as far up as necessary: data that only one
@@ -51,23 +61,45 @@ class SwitchTree:
         ----------
         sources, targets : sequence of int
             Nodes that hang on switches of the tree.
-        switch_of : mapping
-            Switch that each of them hangs on.
-        link : callable
-            Returns the index of the link from one node to another. It is called once for each link
-            of the flow, in the order in which the flow crosses them.
         """
-        hops: list[tuple[int, tuple[int, ...]]] = []
+        switch_of = self._switch_of
+        joins = tuple([switch_of[source] for source in sources])
+        forks = tuple([switch_of[target] for target in targets])
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        known = self._known.get((joins, forks))
+        if known is None:
+            known = self._known[joins, forks] = self._trunk(joins, forks)
+        trunk, brought = known
+        index = self._link_index
+        first = [(index[ends], ()) for ends in zip(sources, joins, strict=True)]
+        last = [
+            (index[ends], before)
+            for ends, before in zip(zip(forks, targets, strict=True), brought, strict=True)
+        ]
+        return (*first, *trunk, *last)
+
+    def _trunk(
+        self, joins: Sequence[int], forks: Sequence[int]
+    ) -> tuple[Hops, Sequence[tuple[int, ...]]]:
+        """Return the links between switches, and the hops that bring the data to each target.
+
+        Parameters
+        ----------
+        joins, forks : sequence of int
+            Switch of each source and of each target.
+        """
+        index, first = self._link_index, len(joins)
+        trunk: list[tuple[int, tuple[int, ...]]] = []
 
         def add(here: int, there: int, before: Sequence[int]) -> int:
-            hops.append((link(here, there), tuple(before)))
-            return len(hops) - 1
+            trunk.append((index[here, there], tuple(before)))
+            return first + len(trunk) - 1
 
         arrived: dict[int, list[int]] = {}
-        for source in sources:
-            switch = switch_of[source]
-            arrived.setdefault(switch, []).append(add(source, switch, ()))
-        ends = dict.fromkeys(switch_of[target] for target in targets)
+        for number, switch in enumerate(joins):
+            arrived.setdefault(switch, []).append(number)
+        ends = dict.fromkeys(forks)
         meeting = self.meeting(arrived, ends)
         paths = [self.path(switch, meeting) for switch in arrived]
         steps = {
@@ -78,14 +110,12 @@ class SwitchTree:
         # Nodes farthest from the meeting point first, so that all inputs of a node are known.
         for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
             arrived.setdefault(there, []).append(add(here, there, arrived[here]))
-        brought: dict[int, Sequence[int]] = {meeting: sorted(arrived[meeting])}
+        brought = {meeting: tuple(sorted(arrived[meeting]))}
         for switch in ends:
             for here, there in pairwise(self.path(meeting, switch)):
                 if there not in brought:
                     brought[there] = (add(here, there, brought[here]),)
-        for target in targets:
-            add(switch_of[target], target, brought[switch_of[target]])
-        return tuple(hops)
+        return tuple(trunk), [brought[switch] for switch in forks]
 
     def path(self, source: int, target: int) -> Sequence[int]:
         """Return the switches between two switches, inclusive."""

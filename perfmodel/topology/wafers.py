@@ -106,7 +106,7 @@ class WafersTopology(Topology):
             for local, node in enumerate(own)
         }
         self._line = Line(join, wafers) if join in ("ring", "fully_connected") else None
-        self._trees: list[tuple[SwitchTree, dict[int, int]]] = []
+        self._above: list[dict[int, int]] = []  # of each lane: controllers and switches
         self._join(nodes, links, bytes_per_s, latency_s, timing)
         self.switch_of = self._shifted(wafer.switch_of)
         self.interconnects = self._insides()
@@ -167,8 +167,7 @@ class WafersTopology(Topology):
                     connect(below, upper[-1], rate, share)
                     above[below] = upper[-1]
                 row = upper
-            switch_of = {io: above.pop(io) for io in lane}
-            self._trees.append((SwitchTree(above), switch_of))
+            self._above.append(above)
 
     def _shifted(self, of_wafer: Mapping[int, int]) -> dict[int, int]:
         """Return a mapping of nodes of a wafer to nodes for all wafers."""
@@ -268,16 +267,23 @@ class WafersTopology(Topology):
         if self._line is None:
             if self.between != "fred" and len(sources) + len(targets) != 2:
                 raise self._not_in_network()
-            tree, switch_of = self._trees[lane]
-
-            def link(here: int, there: int) -> int:
-                return self.link_index[here, there]
-
-            return tree.hops(sources, targets, switch_of, link)
+            return self._trees[lane].hops(sources, targets)
         [source], [target] = sources, targets
         path = self._line.path(self._places[source][0], self._places[target][0])
         ends = pairwise(self._lanes[lane][wafer] for wafer in path)
         return tuple((self.link_index[pair], (i - 1,) if i else ()) for i, pair in enumerate(ends))
+
+    @cached_property
+    def _trees(self) -> list[SwitchTree]:
+        """Switches that join the I/O controllers of each lane."""
+        return [
+            SwitchTree(
+                {below: switch for below, switch in above.items() if below not in lane},
+                {io: above[io] for io in lane},
+                self.link_index,
+            )
+            for lane, above in zip(self._lanes, self._above, strict=True)
+        ]
 
     @cached_property
     def _nearest(self) -> list[list[int]]:

@@ -5,7 +5,7 @@ import pytest
 from perfmodel.topology.switch_tree import SwitchTree
 
 # 6 is above 4 and 5; 4 is above 0, 1 and 2; 5 is above 3.
-TREE = SwitchTree({0: 4, 1: 4, 2: 4, 3: 5, 4: 6, 5: 6})
+TREE = SwitchTree({0: 4, 1: 4, 2: 4, 3: 5, 4: 6, 5: 6}, {}, {})
 
 
 @pytest.mark.parametrize(
