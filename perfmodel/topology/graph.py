@@ -152,7 +152,18 @@ class OnWafer:
     first_link: int
 
     def hops(self, hops: Hops) -> Hops:
-        """Return a route on the wafer, given by its own link indices, in indices of the whole."""
+        """Return links of ``topology`` as links of the whole topology.
+
+        Parameters
+        ----------
+        hops : tuple of (int, tuple of int)
+            Index of each link in ``topology``, and the positions of the preceding hops.
+
+        Returns
+        -------
+        tuple of (int, tuple of int)
+            The same with indices in the whole topology; the positions are unchanged.
+        """
         return tuple((self.first_link + link, before) for link, before in hops)
 
 
@@ -317,7 +328,18 @@ class Topology(ABC):
         return None
 
     def parts(self, npus: Sequence[int]) -> Sequence[Part]:
-        """Return the members of a group wafer by wafer, those of its first member first."""
+        """Return the members of a group wafer by wafer, those of its first member first.
+
+        Parameters
+        ----------
+        npus : sequence of int
+            The group.
+
+        Returns
+        -------
+        sequence of Part
+            One for each wafer that has members, so one if the topology is no set of wafers.
+        """
         return [Part(tuple(npus), self.io_nodes)]
 
     def on_wafer(self, nodes: Sequence[int]) -> OnWafer:
@@ -402,8 +424,8 @@ class Topology(ABC):
                 found[here] += link.payload_bytes_per_s
         return tuple(found)
 
-    def turns_index(self, node: int) -> int:
-        """Return the index in ``capacities`` of the rounds in a switch."""
+    def rounds_index(self, node: int) -> int:
+        """Return the index in ``capacities`` of the successive rounds of flows in a switch."""
         return len(self.links) + node
 
     def latency_s(self, hops: Hops, *, urgent: bool = False) -> float:
@@ -464,9 +486,9 @@ class Topology(ABC):
         return first, second
 
     def link_name(self, index: int) -> str:
-        """Return a link as text, ``npu_0 -> l1_0``; or ``l1_0 turns`` for a switch's rounds."""
+        """Return a link as text, ``npu_0 -> l1_0``; or ``l1_0 rounds`` for a switch's rounds."""
         if index >= len(self.links):
-            return f"{self.nodes[index - len(self.links)].name} turns"
+            return f"{self.nodes[index - len(self.links)].name} rounds"
         link = self.links[index]
         return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
 
