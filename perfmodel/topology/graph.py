@@ -14,10 +14,10 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
-from .block import BlockKind
+from .block import Dimension
 from .interconnect import Interconnect
 
-__all__ = ["Dimension", "Hops", "Link", "Node", "OnWafer", "Part", "Topology"]
+__all__ = ["Hops", "Link", "Node", "OnWafer", "Part", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the preceding hops."""
@@ -74,44 +74,6 @@ class Link(NamedTuple):
     def payload_bytes_per_s(self) -> float:
         """Bandwidth available for payload [B/s]."""
         return self.bytes_per_s * self.efficiency
-
-
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """A dimension of the NPUs of a topology.
-
-    Parameters
-    ----------
-    npus, stride : int
-        NPUs in a line along it, and the difference of their numbers.
-    kind : str
-        Connection of the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
-        neighbours without the link that closes a ring.
-    bytes_per_s : float
-        Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
-        that are fully connected, or from an NPU to its switch.
-    efficiency : float
-        Share of the bandwidth of a link that is left for payload.
-    """
-
-    npus: int
-    stride: int
-    kind: BlockKind | Literal["line"]
-    bytes_per_s: float
-    efficiency: float = 1.0
-
-    def place(self, npu: int) -> int:
-        """Return the position of an NPU along the dimension."""
-        return npu // self.stride % self.npus
-
-    def npu_bytes_per_s(self, members: int) -> float:
-        """Return an NPU's bandwidth along the dimension for a collective on part of a line [B/s].
-
-        That is the sum over its links, except in a line without wrap-around: the one link of the
-        NPU at the end bounds all.
-        """
-        links = {"ring": min(2, members - 1), "fully_connected": members - 1}
-        return self.bytes_per_s * links.get(self.kind, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,18 +290,7 @@ class Topology(ABC):
         return None
 
     def parts(self, npus: Sequence[int]) -> Sequence[Part]:
-        """Return the members of a group wafer by wafer, those of its first member first.
-
-        Parameters
-        ----------
-        npus : sequence of int
-            The group.
-
-        Returns
-        -------
-        sequence of Part
-            One for each wafer that has members, so one if the topology is no set of wafers.
-        """
+        """Return a ``Part`` for each wafer with members of a group, that of the first one first."""
         return [Part(tuple(npus), self.io_nodes)]
 
     def on_wafer(self, nodes: Sequence[int]) -> OnWafer:

@@ -14,7 +14,8 @@ from typing import Literal
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.bounds import scattered_s, sent_s
 from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
-from perfmodel.topology.graph import Dimension, Topology
+from perfmodel.topology.block import Dimension
+from perfmodel.topology.graph import Topology
 
 from .halving import double, halve
 from .ring import all_gather_ring, reduce_scatter_ring
