@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from perfmodel.topology.graph import Dimension, Hops, Topology
+from perfmodel.topology.block import Dimension
+from perfmodel.topology.graph import Hops, Topology
 
 __all__ = ["Arc", "LinkGraph", "chain", "graph_of", "graph_of_neighbours"]
 

@@ -80,17 +80,17 @@ def grow(
 ) -> Forest:
     """Grow the trees of all members, slot by slot.
 
-    In each slot the trees take turns, round after round. In its turn a tree adds one member: of
-    those that it had before the slot, in the order in which they were added, the first with free
-    links to a new member becomes the parent. As in the published code a slot ends after the first
-    round in which the last tree adds nothing.
+    In each round of a slot every tree adds one member, tree after tree. Of the members that the
+    tree had before the slot, in the order in which they were added, the first with free links to a
+    new member becomes the parent. As in the published code a slot ends after the first round in
+    which the last tree adds nothing.
 
     Parameters
     ----------
     graph : LinkGraph
         Members and links; each member reaches every other.
     roots : sequence of int or None
-        Order in which the trees take turns after the first round; that of the members if None.
+        Order of the trees after the first round; that of the members if None.
     full_slots : bool
         Let a slot end only when no tree can add a member. Meshes then need fewer slots.
 
@@ -106,14 +106,14 @@ def grow(
     rest = first if roots is None else [trees[root] for root in roots]
     links = _Links(graph)
     step, grown = 0, len(trees)
-    turns = first
+    order = first
     while grown < len(trees) ** 2:
         links.begin(step)
-        for tree in turns:
+        for tree in order:
             tree.begin(step)
         while True:
-            added = [tree.add(step, links) for tree in turns]
-            grown, turns = grown + sum(added), rest
+            added = [tree.add(step, links) for tree in order]
+            grown, order = grown + sum(added), rest
             if not (any(added) if full_slots else added[-1]):
                 break
         step += 1

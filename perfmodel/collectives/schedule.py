@@ -79,7 +79,10 @@ class Schedule:
 
     @property
     def groups(self) -> list[list[tuple[int, Transfer | RingPass]]]:
-        """Messages of each group with their positions; requires shards, which ring passes lack."""
+        """Position in ``messages`` and message, listed for each group of ``parts``.
+
+        Passes around rings are left out: they have no shards, which name the group of a message.
+        """
         part_of = {shard: i for i, part in enumerate(self.parts) for shard in part.owners}
         found: list[list[tuple[int, Transfer | RingPass]]] = [[] for _ in self.parts]
         for position, item in enumerate(self.messages):

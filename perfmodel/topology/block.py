@@ -1,10 +1,10 @@
-"""Lines of linked NPUs, and blocks: lines with the rates of their links."""
+"""Lines of linked NPUs, blocks (lines with the rates of their links), and dimensions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Block", "BlockKind", "Line"]
+__all__ = ["Block", "BlockKind", "Dimension", "Line"]
 
 BlockKind = Literal["ring", "fully_connected", "switch"]
 
@@ -74,3 +74,41 @@ class Block(Line):
         half = self.npus // 2
         links = {"ring": min(2, self.npus - 1), "switch": half}
         return self.bytes_per_s * links.get(self.kind, half * (self.npus - half))
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension of the NPUs of a topology.
+
+    Parameters
+    ----------
+    npus, stride : int
+        NPUs in a line along it, and the difference of their numbers.
+    kind : str
+        Connection of the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
+        neighbours without the link that closes a ring.
+    bytes_per_s : float
+        Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
+        that are fully connected, or from an NPU to its switch.
+    efficiency : float
+        Share of the bandwidth of a link that is left for payload.
+    """
+
+    npus: int
+    stride: int
+    kind: BlockKind | Literal["line"]
+    bytes_per_s: float
+    efficiency: float = 1.0
+
+    def place(self, npu: int) -> int:
+        """Return the position of an NPU along the dimension."""
+        return npu // self.stride % self.npus
+
+    def npu_bytes_per_s(self, members: int) -> float:
+        """Return an NPU's bandwidth along the dimension for a collective on part of a line [B/s].
+
+        That is the sum over its links, except in a line without wrap-around: the one link of the
+        NPU at the end bounds all.
+        """
+        links = {"ring": min(2, members - 1), "fully_connected": members - 1}
+        return self.bytes_per_s * links.get(self.kind, 1)

@@ -23,10 +23,10 @@ from fred_hw.published import MESH_LINK_BYTES_PER_S
 from perfmodel import published
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
-from .block import Block, BlockKind
+from .block import Block, BlockKind, Dimension
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
-from .graph import Dimension, Hops, Link, Node, Topology
+from .graph import Hops, Link, Node, Topology
 
 __all__ = ["MAX_NPUS", "BlocksFile", "BlocksTopology"]
 

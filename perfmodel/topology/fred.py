@@ -10,7 +10,8 @@ from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
 
 from . import cuts
-from .graph import Dimension, Hops, Link, Node, Topology
+from .block import Dimension
+from .graph import Hops, Link, Node, Topology
 from .interconnect import Interconnect
 from .switch_tree import SwitchTree
 

@@ -14,10 +14,10 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
-from .block import BlockKind
+from .block import Dimension
 from .interconnect import Interconnect
 
-__all__ = ["Dimension", "Hops", "Link", "Node", "OnWafer", "Part", "Topology"]
+__all__ = ["Hops", "Link", "Node", "OnWafer", "Part", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the preceding hops."""
@@ -77,44 +77,6 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
-    """A dimension of the NPUs of a topology.
-
-    Parameters
-    ----------
-    npus, stride : int
-        NPUs in a line along it, and the difference of their numbers.
-    kind : str
-        Connection of the NPUs of a line: ``ring``, ``fully_connected``, ``switch``, or ``line`` for
-        neighbours without the link that closes a ring.
-    bytes_per_s : float
-        Payload bandwidth of each link, one direction [B/s]: between neighbours, between two NPUs
-        that are fully connected, or from an NPU to its switch.
-    efficiency : float
-        Share of the bandwidth of a link that is left for payload.
-    """
-
-    npus: int
-    stride: int
-    kind: BlockKind | Literal["line"]
-    bytes_per_s: float
-    efficiency: float = 1.0
-
-    def place(self, npu: int) -> int:
-        """Return the position of an NPU along the dimension."""
-        return npu // self.stride % self.npus
-
-    def npu_bytes_per_s(self, members: int) -> float:
-        """Return an NPU's bandwidth along the dimension for a collective on part of a line [B/s].
-
-        That is the sum over its links, except in a line without wrap-around: the one link of the
-        NPU at the end bounds all.
-        """
-        links = {"ring": min(2, members - 1), "fully_connected": members - 1}
-        return self.bytes_per_s * links.get(self.kind, 1)
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """The members of a group on one wafer.
 
@@ -152,7 +114,18 @@ class OnWafer:
     first_link: int
 
     def hops(self, hops: Hops) -> Hops:
-        """Return a route on the wafer, given by its own link indices, in indices of the whole."""
+        """Return links of ``topology`` as links of the whole topology.
+
+        Parameters
+        ----------
+        hops : tuple of (int, tuple of int)
+            Index of each link in ``topology``, and the positions of the preceding hops.
+
+        Returns
+        -------
+        tuple of (int, tuple of int)
+            The same with indices in the whole topology; the positions are unchanged.
+        """
         return tuple((self.first_link + link, before) for link, before in hops)
 
 
@@ -317,7 +290,7 @@ class Topology(ABC):
         return None
 
     def parts(self, npus: Sequence[int]) -> Sequence[Part]:
-        """Return the members of a group wafer by wafer, those of its first member first."""
+        """Return a ``Part`` for each wafer with members of a group, that of the first one first."""
         return [Part(tuple(npus), self.io_nodes)]
 
     def on_wafer(self, nodes: Sequence[int]) -> OnWafer:
@@ -402,8 +375,8 @@ class Topology(ABC):
                 found[here] += link.payload_bytes_per_s
         return tuple(found)
 
-    def turns_index(self, node: int) -> int:
-        """Return the index in ``capacities`` of the rounds in a switch."""
+    def rounds_index(self, node: int) -> int:
+        """Return the index in ``capacities`` of the successive rounds of flows in a switch."""
         return len(self.links) + node
 
     def latency_s(self, hops: Hops, *, urgent: bool = False) -> float:
@@ -464,9 +437,9 @@ class Topology(ABC):
         return first, second
 
     def link_name(self, index: int) -> str:
-        """Return a link as text, ``npu_0 -> l1_0``; or ``l1_0 turns`` for a switch's rounds."""
+        """Return a link as text, ``npu_0 -> l1_0``; or ``l1_0 rounds`` for a switch's rounds."""
         if index >= len(self.links):
-            return f"{self.nodes[index - len(self.links)].name} turns"
+            return f"{self.nodes[index - len(self.links)].name} rounds"
         link = self.links[index]
         return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
 

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
-from .graph import Dimension, Topology
+from .block import Dimension
+from .graph import Topology
 
 __all__ = ["IO", "link_dimensions"]
 

@@ -22,10 +22,11 @@ from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.router import LinkTiming, RouterTiming, load_link_record
 
 from . import cuts
+from .block import Dimension
 from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
-from .graph import Dimension, Hops, Link, Node, Topology
+from .graph import Hops, Link, Node, Topology
 
 __all__ = ["MeshFile", "MeshTopology"]
 

@@ -71,7 +71,7 @@ class FabricLine(Line):
         """Return the payload rate of a link, or of the rounds of a switch [bytes per ns]."""
         if isinstance(link, tuple):
             (_, switch, _) = cast("_Turns", link)
-            link = self.topology.turns_index(switch)
+            link = self.topology.rounds_index(switch)
         return self.topology.capacities[cast("int", link)] / 1e9
 
     def collective(

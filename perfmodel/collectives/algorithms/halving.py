@@ -22,7 +22,7 @@ def halving_doubling(
 ) -> None:
     """Add any collective over any group.
 
-    A broadcast scatters by halves and gathers by doubling; a reduce is the same turned round.
+    A broadcast scatters by halves and gathers by doubling; a reduce is the same in reverse.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Hierarchical collectives: stacked blocks, one dimension after the other.
 
 Each dimension reduces what the ones before have scattered, as in ASTRA-sim 2.0 (arXiv 2303.14006),
-so the inner ones carry most. In turns, where parts of the data begin with a dimension each, all
-dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, this has equal parts).
+so the inner ones carry most. With a rotated order for each part of the data, all dimensions work at
+once (Themis, arXiv 2110.04478, balances the parts by load; here they are equal).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,8 @@ from typing import Literal
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.bounds import scattered_s, sent_s
 from perfmodel.collectives.schedule import ROOTED, ScheduleBuilder
-from perfmodel.topology.graph import Dimension, Topology
+from perfmodel.topology.block import Dimension
+from perfmodel.topology.graph import Topology
 
 from .halving import double, halve
 from .ring import all_gather_ring, reduce_scatter_ring
@@ -58,28 +59,28 @@ def hierarchical(
     members: Sequence[int],
     chunk_bytes: float,
     pattern: str,
-    turns: bool = False,
+    rotated: bool = False,
 ) -> None:
     """Add any collective but an all-to-all, one dimension after the other.
 
     Rings run in both directions, half of the data in each. On other blocks each member sends to
-    each other.
-    With ``turns`` an equal part of the data begins with each dimension. A broadcast scatters the
-    data of the root along each dimension, and gathers them backwards; a reduce is the same in
-    reverse.
+    each other. If ``rotated``, an equal part of the data begins with each dimension.
+
+    A broadcast scatters the data of the root along each dimension, and gathers them in the
+    opposite order; a reduce is the same in reverse.
     """
     axes = lines(builder.topology.dimensions, members)
     assert axes
-    first, orders = builder.lane, _orders(axes, turns)
+    first, orders = builder.lane, _orders(axes, rotated)
     for lane, (order, back) in enumerate(orders):
         builder.lane = first + lane
         _one_order(builder, members, order, chunk_bytes / len(orders), pattern, back=back)
     builder.lane = first
 
 
-def _orders(axes: list[Axis], turns: bool) -> list[tuple[list[Axis], bool]]:
+def _orders(axes: list[Axis], rotated: bool) -> list[tuple[list[Axis], bool]]:
     """Return the orders of dimensions for equal parts of the data, and each ring direction."""
-    orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
+    orders = [axes[i:] + axes[:i] for i in range(len(axes) if rotated else 1)]
     return list(product(orders, directions_of(axes)))
 
 
@@ -88,7 +89,7 @@ def least_s(
     pattern: str,
     groups: Sequence[Sequence[int]],
     size_bytes: float,
-    turns: bool = False,
+    rotated: bool = False,
 ) -> float:
     """Return a lower bound of the time, from the bytes that a group's first member sends [s].
 
@@ -96,7 +97,7 @@ def least_s(
     ----------
     topology, pattern, groups, size_bytes
         As for ``bounds.volume_s``.
-    turns : bool
+    rotated : bool
         As for :func:`hierarchical`.
     """
     times = 2 if pattern == "all_reduce" else 1
@@ -104,7 +105,7 @@ def least_s(
     for group in groups:
         axes = lines(topology.dimensions, group)
         assert axes
-        npu, orders = group[0], _orders(axes, turns)
+        npu, orders = group[0], _orders(axes, rotated)
         sent: list[tuple[int, float]] = []
         for order, back in orders:
             held = times * size_bytes / len(orders)
@@ -322,11 +323,11 @@ ALGORITHMS.add(
     "hierarchical_turns",
     Algorithm(
         "hierarchical, a part of the data beginning with each dimension",
-        partial(hierarchical, turns=True),
+        partial(hierarchical, rotated=True),
         (*SCATTERED, *ROOTED),
         needs=_NEEDS,
         fits=_crossings,
-        least_s=partial(least_s, turns=True),
+        least_s=partial(least_s, rotated=True),
     ),
     rank=5.7,
 )

@@ -28,7 +28,7 @@ def synthesized(
 ) -> None:
     """Add any collective.
 
-    A reduce-scatter is an all-gather on the links turned round, in the opposite order of time, and
+    A reduce-scatter is an all-gather on reversed links, in the opposite order of time, and
     so is a reduce of a broadcast. An all-reduce is a reduce-scatter and an all-gather. Plans are
     made with several numbers of shards, and the one that needs the least time is taken.
 

@@ -21,7 +21,8 @@ from perfmodel.collectives.algorithms.hierarchical import (
 )
 from perfmodel.collectives.schedule import Schedule, ScheduleBuilder
 from perfmodel.collectives.transfer import RingPass, Transfer
-from perfmodel.topology.graph import Dimension, Topology
+from perfmodel.topology.block import Dimension
+from perfmodel.topology.graph import Topology
 
 from .network import queue_dimensions
 from .plan import POLICIES, ChunkPlan

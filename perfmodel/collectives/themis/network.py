@@ -8,7 +8,8 @@ from typing import Literal
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithms.hierarchical import lines
-from perfmodel.topology.graph import Dimension, Topology
+from perfmodel.topology.block import Dimension
+from perfmodel.topology.graph import Topology
 
 __all__ = [
     "NEEDS",

@@ -102,8 +102,8 @@ def plan(
     compatible : bool
         Plan an all-gather as the authors' code does: it judges gaps as in a reduce-scatter, and
         where it falls back on the fixed order, it goes from the innermost dimension on and books
-        the loads on the dimensions in reverse. Otherwise an all-gather is a reduce-scatter turned
-        round.
+        the loads on the dimensions in reverse. Otherwise an all-gather is a reduce-scatter in
+        reverse.
 
     Raises
     ------
@@ -148,8 +148,8 @@ def plan_sizes(
         unit = prod(one.npus for one in dimensions) if gathers else 1
         tracker = _Tracker(dimensions, gap_denominator, unit)
     found = POLICIES[policy].orders(tracker, sizes)
-    turned = gathers and not compatible
-    return [ChunkPlan(size, order[::-1] if turned else order, merged) for size, order in found]
+    in_reverse = gathers and not compatible
+    return [ChunkPlan(size, order[::-1] if in_reverse else order, merged) for size, order in found]
 
 
 def _even(own_bytes: int, chunks: int) -> list[int]:

@@ -36,7 +36,7 @@ def as_flows(
     known: dict[int, tuple[Loads, float]] = {}
     taken: dict[int, list[tuple[int, float]]] = {}
     for turn in turns:
-        taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
+        taken.setdefault(turn.messages[0], []).append((topology.rounds_index(turn.switch), 1.0))
 
     def asks(item: Transfer | RingPass) -> tuple[Loads, float]:
         way = item.edges if isinstance(item, RingPass) else item.hops

@@ -73,7 +73,7 @@ def test_two_middle_subswitches_make_flows_take_turns(tmp_path: Path) -> None:
         for one in (three, two)
     )
     assert twice.time_s == pytest.approx(2 * once.time_s, rel=0.01)
-    assert twice.bottleneck.link == "l1_0 turns"
+    assert twice.bottleneck.link == "l1_0 rounds"
     assert all("turns" not in load.link for load in once.links)
 
 
@@ -92,7 +92,7 @@ def test_groups_of_other_stages_need_paths_too(tmp_path: Path) -> None:
     alone, _ = profile(two, "all_reduce", GIB, stages[:1])
     concurrent, _ = profile(two, "all_reduce", GIB, stages[:1], concurrent=stages[1:])
     assert concurrent.time_s == pytest.approx(alone.time_s, rel=1e-3)
-    turn = two.turns_index(two.node_index["l1_0"])
+    turn = two.rounds_index(two.node_index["l1_0"])
     assert turn in dict(concurrent.loads) and turn not in dict(alone.loads)
 
 
