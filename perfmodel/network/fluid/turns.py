@@ -56,12 +56,15 @@ def turns(
     found: list[Turn] = []
     if not topology.interconnects or len(groups) < 2:
         return found
-    flows = [[(position, item) for position, item in group if item.joins] for group in groups]
-    into, out_of = _ports_of_links(topology)
+    flows = [
+        [(place, item) for place, item in group if isinstance(item, Transfer) and item.joins]
+        for group in groups
+    ]
+    ends_of = _ends_of_links(topology)
     shapes = {switch: _shape(inside) for switch, inside in topology.interconnects.items()}
     for step in range(max(map(len, flows))):
         at_once = [group[step] for group in flows if step < len(group)]
-        for switch, (positions, ends) in _crossing(at_once, into, out_of).items():
+        for switch, (positions, ends) in _crossing(at_once, ends_of).items():
             rounds = _rounds(shapes[switch], tuple(ends)) if len(ends) > 1 else ()
             found += [Turn(switch, tuple(positions[one] for one in places)) for places in rounds]
     return found
@@ -89,43 +92,41 @@ def _known_shape(ports: int, middle: int, ports_of: tuple[range, ...]) -> _Shape
     return _Shape(ports, middle, {one.start: one for one in ports_of})
 
 
-def _ports_of_links(
-    topology: Topology,
-) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
-    """Return switch and first port of the links that enter switches, and of those that leave."""
-    into: dict[int, tuple[int, int]] = {}
-    out_of: dict[int, tuple[int, int]] = {}
+_ENTERED, _LEFT = 0, 1
+"""Whether a flow enters a switch over a link, or leaves it."""
+
+
+def _ends_of_links(topology: Topology) -> list[list[tuple[int, int, int]]]:
+    """Return the ends of each link at switches: switch, direction and first port of the link."""
     inside = topology.interconnects
-    for number, link in enumerate(topology.links):
+    found: list[list[tuple[int, int, int]]] = []
+    for link in topology.links:
+        ends: list[tuple[int, int, int]] = []
         if link.target in inside:
-            into[number] = link.target, inside[link.target].ports_of[link.source].start
+            ends.append((link.target, _ENTERED, inside[link.target].ports_of[link.source].start))
         if link.source in inside:
-            out_of[number] = link.source, inside[link.source].ports_of[link.target].start
-    return into, out_of
+            ends.append((link.source, _LEFT, inside[link.source].ports_of[link.target].start))
+        found.append(ends)
+    return found
 
 
 def _crossing(
-    at_once: Iterable[tuple[int, Transfer | RingPass]],
-    into: Mapping[int, tuple[int, int]],
-    out_of: Mapping[int, tuple[int, int]],
+    at_once: Iterable[tuple[int, Transfer]], ends_of: Sequence[Sequence[tuple[int, int, int]]]
 ) -> dict[int, tuple[list[int], list[_Ends]]]:
     """Return the flows that cross each switch: their positions, and where they enter and leave."""
     found: dict[int, tuple[list[int], list[_Ends]]] = {}
     for position, item in at_once:
-        entered: dict[int, list[int]] = {}
-        left: dict[int, list[int]] = {}
-        for link, _ in item.loads():
-            if link in into:
-                switch, port = into[link]
-                entered.setdefault(switch, []).append(port)
-            if link in out_of:
-                switch, port = out_of[link]
-                left.setdefault(switch, []).append(port)
-        for switch in entered | left:
-            ends = tuple(entered.get(switch, ())), tuple(left.get(switch, ()))
+        crossed: dict[int, tuple[list[int], list[int]]] = {}
+        for link, _ in item.hops:
+            for switch, direction, port in ends_of[link]:
+                ends = crossed.get(switch)
+                if ends is None:
+                    ends = crossed[switch] = ([], [])
+                ends[direction].append(port)
+        for switch, (entered, left) in crossed.items():
             positions, flows = found.setdefault(switch, ([], []))
             positions.append(position)
-            flows.append(ends)
+            flows.append((tuple(entered), tuple(left)))
     return found
 
 
@@ -149,36 +150,48 @@ class _PortSet:
 
     def __init__(self, ports_of: Mapping[int, range]) -> None:
         self._ports_of = ports_of
-        self._inputs: set[int] = set()
-        self._outputs: set[int] = set()
+        self._used: tuple[dict[int, int], dict[int, int]] = ({}, {})  # ports of each link
         self.places: list[int] = []
-        self.flows: list[tuple[list[int], list[int]]] = []
+        self.flows: list[_Ends] = []
 
-    def take(self, place: int, sources: Sequence[int], targets: Sequence[int]) -> bool:
+    def is_full(self, direction: int, link: int) -> bool:
+        """Return whether no port of a link is left in a direction."""
+        return self._used[direction].get(link, 0) == len(self._ports_of[link])
+
+    def take(self, place: int, flow: _Ends) -> bool:
         """Add a flow, by the first free port of each link; return whether there are any."""
-        inputs, outputs = self._free(sources, self._inputs), self._free(targets, self._outputs)
-        if inputs and outputs:
-            self._inputs.update(inputs)
-            self._outputs.update(outputs)
-            self.places.append(place)
-            self.flows.append((inputs, outputs))
-        return bool(inputs and outputs)
+        for direction, links in enumerate(flow):
+            if not links or any(self.is_full(direction, link) for link in links):
+                return False
+        self.places.append(place)
+        self.flows.append((self._ports(_ENTERED, flow[0]), self._ports(_LEFT, flow[1])))
+        return True
 
-    def _free(self, links: Sequence[int], used: set[int]) -> list[int]:
-        found: list[int] = []
-        for one in links:
-            port = next((port for port in self._ports_of[one] if port not in used), None)
-            if port is None:
-                return []
-            found.append(port)
-        return found
+    def _ports(self, direction: int, links: Sequence[int]) -> tuple[int, ...]:
+        used, found = self._used[direction], list[int]()
+        for link in links:
+            number = used.get(link, 0)
+            used[link] = number + 1
+            found.append(self._ports_of[link][number])
+        return tuple(found)
 
 
 def _port_sets(ends: Sequence[_Ends], ports_of: Mapping[int, range]) -> list[_PortSet]:
-    """Return flows in sets of those that share no port."""
+    """Return flows in sets of those that share no port, each in the first that has space."""
     sets: list[_PortSet] = []
+    first: dict[tuple[int, int], int] = {}  # set that may have a free port of a link
     for place, flow in enumerate(ends):
-        if not any(one.take(place, *flow) for one in sets):
+        number = 0
+        for direction, links in enumerate(flow):
+            for link in links:
+                least = first.get((direction, link), 0)
+                while least < len(sets) and sets[least].is_full(direction, link):
+                    least += 1
+                first[direction, link] = least
+                number = max(number, least)
+        while number < len(sets) and not sets[number].take(place, flow):
+            number += 1
+        if number == len(sets):
             sets.append(_PortSet(ports_of))
-            sets[-1].take(place, *flow)
+            sets[-1].take(place, flow)
     return sets
