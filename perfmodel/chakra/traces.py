@@ -14,14 +14,16 @@ ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 """File name endings of traces."""
 
 _CONVERT = "which becomes a set of traces by: fred chakra convert FILE -o PREFIX"
-_DATA = "a YAML file; a workload becomes a set of traces by: "
-_DATA += "fred chakra convert --workload FILE --topology TOPOLOGY -o PREFIX"
+_YAML = (
+    "a YAML file; a workload becomes a set of traces by: "
+    "fred chakra convert --workload FILE --topology TOPOLOGY -o PREFIX"
+)
 _OTHER_KINDS = {
     ".txt": f"a text workload of ASTRA-sim 1.0, {_CONVERT}",
     ".goal": f"a schedule in GOAL, {_CONVERT}",
     ".onnx": "a trained network, which is for: fred repurpose",
-    ".yaml": _DATA,
-    ".yml": _DATA,
+    ".yaml": _YAML,
+    ".yml": _YAML,
 }
 """Kinds of files that are no traces, by suffix, each with the command that takes them."""
 
