@@ -36,7 +36,7 @@ def check_tests(names: tuple[str, ...], level: str) -> None:
     known = tests_of(level)
     for name in names:
         if name not in known:
-            message = not_one_of(name, known, listed_by=None)
+            message = not_one_of(name, known)
             raise InputError("--test", "", message)
 
 

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from fred_hw.choices import find_choice, not_one_of
+from fred_hw.file_kinds import SWITCH, TOPOLOGY, WORKLOAD
 from perfmodel.training.options import OPTIONS
 
 from .names import Named, change_key, names_in, npu_key, option_value
@@ -202,10 +203,24 @@ class NameOrFile(Named):
     ----------
     names : Callable
         Returns the names; none for the prefix of a set of files.
+    kind : str or None
+        Kind of the names, one of ``file_kinds``; names of other kinds are refused. None passes
+        all texts on.
     """
 
-    def __init__(self, names: Callable[..., Iterable[str]] = lambda *_: ()) -> None:
+    def __init__(
+        self, names: Callable[..., Iterable[str]] = lambda *_: (), kind: str | None = None
+    ) -> None:
         super().__init__(names)
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if self._kind and found not in self._names(ctx) and not (ctx and ctx.resilient_parsing):
+            from .name_kinds import check_name
+
+            check_name(found, self._kind, option_name(param))
+        return found
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -240,8 +255,8 @@ def workloads_listing() -> str:
     return f"{', '.join(WORKLOADS)}, or YAML."
 
 
-topology_name = NameOrFile(_topology_names)
-workload_name = NameOrFile(names_in("perfmodel.workloads.workload", "WORKLOADS"))
+topology_name = NameOrFile(_topology_names, TOPOLOGY)
+workload_name = NameOrFile(names_in("perfmodel.workloads.workload", "WORKLOADS"), WORKLOAD)
 spec_name = NameOrFile(names_in("fred_hw.load", "PRESETS"))
 spec_argument = click.argument("spec_source", metavar="SPEC", type=spec_name)
 set_option = click.option(
@@ -422,13 +437,21 @@ def refuse_given(*names: str, message: str) -> None:
             raise InputError(context.command.name or "", options[name], message)
 
 
-def read_spec(source: str, changes: tuple[str, ...], load: Callable[..., Any] | None = None) -> Any:
+def read_spec(
+    source: str,
+    changes: tuple[str, ...],
+    load: Callable[..., Any] | None = None,
+    kind: str = SWITCH,
+) -> Any:
     """Return the specification named on the command line, with its ``--set`` changes.
 
-    It is that of a switch, unless ``load`` reads another.
+    It is that of a switch, unless ``load`` reads another ``kind``.
     """
     from fred_hw.load import load_spec, parse_change
 
+    from .name_kinds import check_name
+
+    check_name(source, kind)
     return (load or load_spec)(source, dict(parse_change(change) for change in changes))
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from fred_hw.errors import InputError
 
+from .name_kinds import check_name
+
 __all__ = ["Hardware", "load_hardware"]
 
 _SAME = 1e-6
@@ -197,6 +199,7 @@ def load_hardware(source: str) -> Hardware:
     """
     from fred_hw.mesh.load import is_mesh
 
+    check_name(source, "a wafer or mesh specification")
     return _mesh(source) if is_mesh(source) else _plane(source)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from fred_cli.name_kinds import check_name
 from fred_cli.names import loggops_key
 from fred_cli.options import (
     InputPath,
@@ -290,6 +291,7 @@ def estimate_traces(
         else:
             if len(inputs.groups) > 1:
                 raise click.UsageError("--groups: must be given once without --job")
+            check_name(workload, "the prefix of traces", "workload")
             found = estimate.estimate_traces(workload, network, inputs)
     files = {csv_file: ranks_csv, collectives_file: collectives_csv, links_file: links_csv}
     texts = {path: partial(text, found) for path, text in files.items()}

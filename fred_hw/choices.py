@@ -42,7 +42,7 @@ def not_one_of(
     choices: Iterable[str],
     *,
     otherwise: str = "",
-    listed_by: str | None = "fred schema KIND",
+    listed_by: str | None = None,
 ) -> str:
     """Return the error message for a value that is not one of the choices.
 
@@ -56,7 +56,7 @@ def not_one_of(
         Other allowed values, from "or" on.
     listed_by : str or None
         The command that lists the choices; named in place of a list that is too long for a line.
-        With None the whole list is written.
+        Without it the whole list is written.
     """
     known = tuple(choices)
     allowed = ", ".join(known)

@@ -1,6 +1,7 @@
-"""Recognition of input files by keys that only one kind has."""
+"""Recognition of input files by keys that only one kind has, or by their suffix."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 __all__ = [
     "ARCHITECTURE",
@@ -9,6 +10,7 @@ __all__ = [
     "ENDPOINT",
     "MESH",
     "NETWORK",
+    "PRESET",
     "REMOTE_MEMORY",
     "ROCE",
     "STUDY",
@@ -18,6 +20,7 @@ __all__ = [
     "WAFER",
     "WORKLOAD",
     "file_kind",
+    "suffix_kind",
 ]
 
 SWITCH = "a switch specification"
@@ -34,6 +37,15 @@ NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
 ROCE = "parameters of RoCE"
+PRESET = "the preset of a switch"
+
+_SUFFIXES = {
+    ".v": "Verilog",
+    ".sv": "SystemVerilog",
+    ".lib": "a cell library",
+    ".et": "a Chakra trace",
+}
+"""Kinds of files that are neither YAML nor JSON."""
 
 _MARKS: dict[str, tuple[str, ...]] = {
     SWITCH: ("ports",),
@@ -68,3 +80,8 @@ def file_kind(data: object) -> str | None:
     if "kind" in data:
         return None
     return next((kind for kind, keys in _MARKS.items() if any(key in data for key in keys)), None)
+
+
+def suffix_kind(path: Path) -> str | None:
+    """Return the kind of file that is neither YAML nor JSON by its suffix; None for others."""
+    return _SUFFIXES.get(path.suffix.lower())

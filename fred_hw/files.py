@@ -255,22 +255,22 @@ def parse_number(text: str) -> float | None:
     return float(text) if re.fullmatch(NUMBER, text) else None
 
 
-def one_of(*choices: str) -> Check:
-    """Check of a string field with a fixed set of values."""
-    return name_in(choices)
+def one_of(*choices: str, listed_by: str | None = None) -> Check:
+    """Check of a string field with a fixed set of values; ``listed_by`` as for ``not_one_of``."""
+    return name_in(choices, listed_by=listed_by)
 
 
-def name_in(choices: Collection[str], *others: str) -> Check:
+def name_in(choices: Collection[str], *others: str, listed_by: str | None = None) -> Check:
     """Check of a string field whose value is a name in a registry.
 
     The field holds the name as the registry spells it, whatever the case in the file. Some fields
-    take ``others`` too, which are listed first.
+    take ``others`` too, which are listed first. ``listed_by`` is that of ``not_one_of``.
     """
 
     def check(value: object) -> object:
         known = (*others, *choices)
         if (found := find_choice(value, known)) is None:
-            raise refused(not_one_of(value, known))
+            raise refused(not_one_of(value, known, listed_by=listed_by))
         return found
 
     return Check(check, schema=lambda: {"type": "string", "enum": [*others, *choices]})

@@ -312,6 +312,8 @@ def _row(result: Any) -> dict[str, Any]:
     provenance = getattr(result, "provenance", None)
     if provenance is not None:
         result = replace(result, provenance=None)
+    if isinstance(result, CollectiveResult):  # asdict would copy the topology of other sequences
+        result = replace(result, links=tuple(result.links))
     row = dict(figures_of("", asdict(result)))
     if provenance is not None:
         row["provenance"] = "; ".join([*provenance.said_records, *provenance.assumptions])

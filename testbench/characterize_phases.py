@@ -26,6 +26,9 @@ class CyclesMeasurement(SpecMeasurement[Spec]):
         yield from super().other_inputs(record)
         yield from (key for key, value in CONFIGURATION.items() if getattr(record, key) != value)
         wanted = self.wanted_rows()
+        if not wanted:
+            yield "rows"
+            return
         for key in wanted[0]:
             other = {getattr(row, key) for row in record.rows} ^ {row[key] for row in wanted}
             if other:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from fred_cli.drawings.idea import draw_idea
@@ -17,11 +18,26 @@ from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .studies import RESULTS, STUDIES, draw_study
 from .waves import WAVES
 
-__all__ = ["DIAGRAMS", "FIGURES", "documents"]
+__all__ = ["DIAGRAMS", "FIGURES", "PAGES", "documents"]
 
 DOCS = Path(__file__).parents[1]
 FIGURES = DOCS / "figures"
 DIAGRAMS = {path.stem: read_blocks(path) for path in sorted(FIGURES.glob("*.yaml"))}
+
+
+PAGES: dict[Path, Callable[[], str]] = {
+    DOCS / "reference/units.md": lambda: catalogue(DIAGRAMS),
+    DOCS / "reference/names.md": names,
+    DOCS / "reference/files.md": files,
+    DOCS / "reference/yaml-keys.md": reference,
+}
+"""Pages that are written here as a whole, and what makes the text of each."""
+
+_WITH_PARTS: dict[Path, Callable[[], str]] = {
+    MESH_PAGE: saturation_page,
+    COMMANDS_PAGE: commands_page,
+}
+"""Pages written by hand, some parts of which are written here."""
 
 
 def documents() -> dict[Path, str]:
@@ -34,15 +50,7 @@ def documents() -> dict[Path, str]:
     found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
     found[FIGURES / "idea.svg"] = draw_idea()
     found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}
-    pages = {
-        MESH_PAGE: saturation_page(),
-        DOCS / "reference/units.md": catalogue(DIAGRAMS),
-        DOCS / "reference/names.md": names(),
-        DOCS / "reference/files.md": files(),
-        DOCS / "reference/yaml-keys.md": reference(),
-        COMMANDS_PAGE: commands_page(),
-    }
-    return {**found, **pages}
+    return {**found, **{path: make() for path, make in (PAGES | _WITH_PARTS).items()}}
 
 
 if __name__ == "__main__":

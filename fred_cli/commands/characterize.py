@@ -116,10 +116,10 @@ def command(
         if level == "wafer":
             more |= {"phases": phases, "simulators": (simulator,)}
             more |= {"collectives": (collectives,)} if collectives else {}
-        fabric = read_spec(spec_source, changes, LEVELS[level].load)
+        fabric = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
-    spec = read_spec(spec_source, changes, LEVELS[level].load)
+    spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
     if lanes is not None:
         _check_lanes(spec, lanes)
     _, names = load_testbench(simulator)

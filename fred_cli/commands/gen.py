@@ -54,7 +54,7 @@ def command(
     from gen.level import LEVELS
     from gen.write import check_file, write_files
 
-    spec = read_spec(spec_source, changes, LEVELS[level].load)
+    spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
     LEVELS[level].check(spec, spec_source)
     for name in file_names(spec, level):
         check_file(folder / name)

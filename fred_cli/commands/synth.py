@@ -87,7 +87,11 @@ def command(
     from synth.synthesis import from_spec, from_verilog, synthesize
 
     what = LEVELS[level]
-    spec = None if spec_source is None else read_spec(spec_source, changes, what.load)
+    spec = (
+        None
+        if spec_source is None
+        else read_spec(spec_source, changes, what.load, what.model.file_kind)
+    )
     if target_ns is None:
         target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
     if folder is not None:

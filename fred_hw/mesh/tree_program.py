@@ -16,12 +16,12 @@ from fred_hw.spec import SwitchSpec
 
 from .spec import MeshSpec
 
-__all__ = ["TREE_ALGORITHM", "TreeEdge", "TreePhase", "TreeProgram", "steps_of"]
+__all__ = ["CHILDREN", "TREE_ALGORITHM", "TreeEdge", "TreePhase", "TreeProgram", "steps_of"]
 
 TREE_ALGORITHM = "multitree_one_port"
 """Name of all-reduces along the trees of MultiTree, whose NPUs have one link each."""
 
-_CHILDREN = 4
+CHILDREN = 4
 """Children of an endpoint in a tree that have a dependency bit."""
 
 _PREPARING, _RUNNING = 2, 1
@@ -215,9 +215,9 @@ class TreeProgram(EndpointProgram):
         for edge in sorted(self.edges, key=lambda edge: -edge.step):
             children[edge.root, edge.parent].append(edge.child)
         for (root, parent), own in children.items():
-            if len(own) > _CHILDREN:
+            if len(own) > CHILDREN:
                 raise ValueError(
-                    f"NPU {parent} must have at most {_CHILDREN} children in the tree of {root}, "
+                    f"NPU {parent} must have at most {CHILDREN} children in the tree of {root}, "
                     f"not {len(own)}"
                 )
 

@@ -151,7 +151,7 @@ class WaferProgram(EndpointProgram):
             *super().begin_steps(npu),
             *(
                 Step(forget.address + WORD_BYTES * place, word)
-                for place, word in enumerate(_words(forget, self._numbers()))
+                for place, word in enumerate(_words(forget, self._phase_numbers()))
                 if word
             ),
         ]
@@ -183,7 +183,7 @@ class WaferProgram(EndpointProgram):
         """
         registers, steps, access = self._writer(chiplet)
         if self.generation % GENERATIONS == 0:
-            for number in self._numbers():
+            for number in self._phase_numbers():
                 access.erase_phase(number)
                 steps.append(_command_is_over(registers))
         return steps
@@ -199,7 +199,7 @@ class WaferProgram(EndpointProgram):
             return []
         return [
             Step(queued.address + WORD_BYTES * place, 0, word)
-            for place, word in enumerate(_words(queued, self._numbers()))
+            for place, word in enumerate(_words(queued, self._phase_numbers()))
             if word
         ]
 
@@ -225,7 +225,7 @@ class WaferProgram(EndpointProgram):
         )
         return registers, steps, access
 
-    def _numbers(self) -> list[int]:
+    def _phase_numbers(self) -> list[int]:
         """Return the numbers of all entries of phases."""
         return [one.number for phase in self.phases for one in phase.entries]
 

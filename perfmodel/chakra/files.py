@@ -37,6 +37,7 @@ from .json_files import (
 from .json_objects import json_line, parse_object, split_objects
 from .node import Metadata, Node, Task
 from .schema import BadMessageError, from_bytes
+from .traces import check_suffix
 from .wire import BadStreamError, behind_length, split_messages
 from .workload_graph import METADATA, read_graph
 
@@ -120,6 +121,7 @@ class Reader(Iterator[T], Generic[T]):
             head = b""
         self._stream.seek(0)
         if not self._json:
+            check_suffix(Path(self._source), "a Chakra trace")
             if looks_like_json(head):
                 message = "must be a trace in protobuf, not JSON, whose name ends in .json"
                 raise InputError(self._source, "", message)

@@ -5,13 +5,27 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-__all__ = ["ENDINGS", "MAX_RANKS", "find_traces", "groups_path", "trace_path"]
+__all__ = ["ENDINGS", "MAX_RANKS", "check_suffix", "find_traces", "groups_path", "trace_path"]
 
 MAX_RANKS = 1 << 20
 """Largest number of files of a set."""
 
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 """File name endings of traces."""
+
+_CONVERT = "which becomes a set of traces by: fred chakra convert FILE -o PREFIX"
+_YAML = (
+    "a YAML file; a workload becomes a set of traces by: "
+    "fred chakra convert --workload FILE --topology TOPOLOGY -o PREFIX"
+)
+_OTHER_KINDS = {
+    ".txt": f"a text workload of ASTRA-sim 1.0, {_CONVERT}",
+    ".goal": f"a schedule in GOAL, {_CONVERT}",
+    ".onnx": "a trained network, which is for: fred repurpose",
+    ".yaml": _YAML,
+    ".yml": _YAML,
+}
+"""Kinds of files that are no traces, by suffix, each with the command that takes them."""
 
 
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
@@ -22,6 +36,20 @@ def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
 def groups_path(prefix: str | Path) -> Path:
     """Return the path of a set's communicator groups: ``PREFIX.groups.json``."""
     return Path(f"{prefix}.groups.json")
+
+
+def check_suffix(path: Path, wanted: str) -> None:
+    """Fail if the name of a file has the suffix of another kind of file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it need not exist.
+    wanted : str
+        What the file has to be.
+    """
+    if kind := _OTHER_KINDS.get(path.suffix.lower()):
+        raise InputError(str(path), "", f"must be {wanted}, not {kind}")
 
 
 def find_traces(prefix: str | Path) -> list[Path]:
@@ -37,7 +65,8 @@ def find_traces(prefix: str | Path) -> list[Path]:
     Raises
     ------
     InputError
-        No file has that name, or the file of a rank below the highest is missing.
+        No set has that prefix, or the file of a rank below the highest is missing. If the prefix
+        is the name of a file of another kind, the error says so.
     """
     folder, name = Path(prefix).parent, Path(prefix).name
     try:
@@ -59,5 +88,9 @@ def find_traces(prefix: str | Path) -> list[Path]:
             said = f"must have at most {MAX_RANKS:,} ranks, not {highest + 1:,}"
             raise InputError(str(prefix), "", said)
         return [trace_path(prefix, rank, ending) for rank in range(highest + 1)]
+    check_suffix(Path(prefix), "the prefix of a set of traces")
+    if single := re.fullmatch(rf"(.+?)(\.[0-9]+)?({'|'.join(map(re.escape, ENDINGS))})", name):
+        said = f"must be the prefix of a set of traces, such as {single[1]} of {single[1]}.0.et, "
+        raise InputError(str(prefix), "", f"{said}not a single trace")
     said = f"must be the prefix of traces such as {name}.0.et, of which there are none"
     raise InputError(str(prefix), "", said)

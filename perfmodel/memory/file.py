@@ -68,7 +68,7 @@ class MemoryFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
 
     file_kind = REMOTE_MEMORY
 
-    memory_type: Annotated[str, one_of(*MEMORY_TYPES)]
+    memory_type: Annotated[str, one_of(*MEMORY_TYPES, listed_by="fred schema astra-memory")]
     remote_mem_latency: Annotated[int, int_range(0, 10**12)] = 0
     remote_mem_bw: _Rate = None
     num_nodes: _Count | None = None

@@ -75,7 +75,7 @@ def equal_npus(
         if as_is:
             raise InputError("", "npu_from", "must not be given if NPUs are compared as they are")
         if npu_from not in npus:
-            raise InputError("", "npu_from", not_one_of(npu_from, npus, listed_by=None))
+            raise InputError("", "npu_from", not_one_of(npu_from, npus))
         return dict.fromkeys(npus, npus[npu_from])
     first, *others = npus
     base = npus[first].rates

@@ -110,7 +110,7 @@ class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row])
                 most = f"a strategy of at most {npus} NPUs, not {row.strategy}"
                 raise refused(f"rows.{number}.strategy: must be {most} of {workers}")
             if row.phase not in (known := self.phases_of(row)):
-                message = not_one_of(row.phase, known, listed_by=None)
+                message = not_one_of(row.phase, known)
                 raise refused(f"rows.{number}.phase: {message}")
         return self
 

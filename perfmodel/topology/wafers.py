@@ -351,7 +351,7 @@ class WafersFile(TopologyFile):
         Each wafer: a name such as `fred-d`, or the path of a topology file, which a relative path
         starts from the folder of this file.
     wafers : int
-        How many; at most 4096 NPUs in all. One wafer is the wafer alone.
+        How many; at most 65,536 NPUs in all. One wafer is the wafer alone.
     join : str
         What joins controllers of equal number: a `switch` that only routes, switches of `fred` that
         also reduce and multicast, a `ring`, or `fully_connected`.

@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
+from fred_hw.mesh.tree_program import CHILDREN, TreeEdge, TreeProgram
 from testbench.collectives.plane import WAIT, Code, codes
 
 __all__ = ["Schedule", "circuits_of", "random_trees"]
-
-_CHILDREN = 4
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def random_trees(rng: random.Random, npus: int, pairs: Sequence[tuple[int, int]]
             [
                 (a, b)
                 for a, b in pairs
-                if a in when[root] and b not in when[root] and children[root, a] < _CHILDREN
+                if a in when[root] and b not in when[root] and children[root, a] < CHILDREN
             ]
         )
         step = when[root][parent] + 1 + rng.randint(0, slack)

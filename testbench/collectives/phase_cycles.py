@@ -108,8 +108,17 @@ def measured_rows(
 
 
 def cycles_record(measured: Iterable[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
-    """Return the figures of a record: configuration, and rows with the flits that were checked."""
-    rows, checked = zip(*measured, strict=True)
+    """Return the figures of a record: configuration, and rows with the flits that were checked.
+
+    Raises
+    ------
+    ValueError
+        Nothing was measured.
+    """
+    found = list(measured)
+    if not found:
+        raise ValueError("a record must have one row or more, not none")
+    rows, checked = zip(*found, strict=True)
     return {**CONFIGURATION, "flits_checked": sum(checked), "rows": list(rows)}
 
 

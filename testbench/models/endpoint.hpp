@@ -187,7 +187,7 @@ private:
 
     // ---- handshakes ----
 
-    void hear(const Header& h) {
+    void receive_handshake(const Header& h) {
         if (h.digest != sizes_.digest) {
             ++refused;
             knows_ = agreed_ = false;
@@ -214,7 +214,7 @@ private:
         }
     }
 
-    bool say_handshake(Header& h) {
+    bool send_handshake(Header& h) {
         if (!up() && now_ - handshake_at_ >= sizes_.timeout_cycles) handshake_due_ = true;
         if (!greets_ || !handshake_due_) return false;
         handshake_due_ = false;
@@ -425,7 +425,7 @@ public:
 
     void receive(uint64_t now, const Header& h, uint64_t data) {
         now_ = now;
-        if (h.kind == HANDSHAKE && greets_) return hear(h);
+        if (h.kind == HANDSHAKE && greets_) return receive_handshake(h);
         if (!up()) return;
         if (h.credit_circuit < CIRCUITS) {
             Circuit& c = circuits_[h.credit_circuit];
@@ -465,7 +465,7 @@ public:
     bool next(Header& h, uint64_t& data) {
         h = Header{};
         data = 0;
-        if (say_handshake(h)) {
+        if (send_handshake(h)) {
         } else if (!up()) {
             return false;
         } else if (control(h)) {

@@ -101,19 +101,19 @@ class CheckingEndpoint final : private Endpoint {
         if (h.credit_circuit >= CIRCUITS) return;
         const unsigned link_sequence = circuits_[h.credit_circuit].link_sequence;
         if (((h.credit_limit - link_sequence) & LINK_SEQUENCE_MASK) > BUFFER_FLITS)
-            tally_.violation(now_, port_, "limit %u of circuit %u, but the next link_sequence is %u",
+            tally_.violation(now_, port_, "limit %u of virtual channel %u, but the next link sequence number is %u",
                              h.credit_limit, h.credit_circuit, link_sequence);
     }
 
     void check_data(const Header& h) {
         if (h.circuit >= CIRCUITS)
-            return tally_.violation(now_, port_, "data of circuit %u", h.circuit);
+            return tally_.violation(now_, port_, "data of virtual channel %u", h.circuit);
         const Circuit& c = circuits_[h.circuit];
-        // The link_sequence before is that of a packet that has begun.
+        // The link sequence number before is that of a packet that has begun.
         if (((h.link_sequence + h.last + 1 - c.expected) & LINK_SEQUENCE_MASK) == 0) return;
         const unsigned space = (limit(c) - h.link_sequence) & LINK_SEQUENCE_MASK;
         if (space <= h.last || space > BUFFER_FLITS)
-            tally_.violation(now_, port_, "link_sequence %u of circuit %u, but the limit is %u",
+            tally_.violation(now_, port_, "link sequence number %u of virtual channel %u, but the limit is %u",
                              h.link_sequence, h.circuit, limit(c));
     }
 
@@ -223,9 +223,9 @@ public:
     void dump(std::FILE* to) const {
         for (unsigned k = 0; k < CIRCUITS; ++k) {
             const Circuit& c = circuits_[k];
-            std::fprintf(to, "port %u circuit %u: burst %zu of %zu, link_sequence %u, limit %u; receives "
-                         "link_sequence %u, held %u%s\n", port_, k, c.at, c.bursts.size(), c.link_sequence,
-                         c.limit, c.expected, c.held, c.left ? ", open" : "");
+            std::fprintf(to, "port %u, virtual channel %u: burst %zu of %zu, link sequence number "
+                         "%u, limit %u; receives link sequence number %u, held %u%s\n", port_, k, c.at,
+                         c.bursts.size(), c.link_sequence, c.limit, c.expected, c.held, c.left ? ", open" : "");
             if (c.at == c.bursts.size()) continue;
             const Sending& f = *c.bursts[c.at].flow;
             std::fprintf(to, "  sends phase %u peer %u: base %" PRIu64 " (%u), next %" PRIu64

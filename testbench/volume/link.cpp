@@ -2,7 +2,7 @@
 //
 // See run_link in testbench/volume/link.py.
 //
-// Flow f goes from end f / 3 to the other one, on data circuit f % 3. Packets of pseudo-random data
+// Flow f goes from end f / 3 to the other one, on virtual channel f % 3. Packets of pseudo-random data
 // go in with random pauses and must come out the same, in order, each once, with their ends where
 // they were; what each end puts on the link must keep docs/reference/protocol.md. Prints counts as JSON.
 
@@ -162,7 +162,7 @@ class LinkBench : ClockedTop {
         if (carries(h.kind) && h.index == 0 && h.circuit < CIRCUITS) {
             const unsigned space = (watch.limits[h.circuit] - h.link_sequence) & LINK_SEQUENCE_MASK;
             if (space <= h.last || space > BUFFER_FLITS)
-                rules_.violation(now_, end, "no credit for link_sequence %u", h.link_sequence);
+                rules_.violation(now_, end, "no credit for link sequence number %u", h.link_sequence);
         }
         channels_[end].put(now_, flit);
     }

@@ -11,7 +11,7 @@ class Watch {
     std::array<unsigned, CIRCUITS> link_sequences_{}, limits_;
 
     void check_data(const Header& h, bool stomped, unsigned port, uint64_t now, Violations& rules) {
-        if (h.circuit >= CIRCUITS) return rules.violation(now, port, "data of circuit 3");
+        if (h.circuit >= CIRCUITS) return rules.violation(now, port, "data of virtual channel 3");
         if (stomped && inside_) {
             inside_ = false;
             return;
@@ -29,7 +29,7 @@ class Watch {
             if (h.index != 0)
                 rules.violation(now, port, "a packet begins with flit %u", h.index);
             if (h.link_sequence != link_sequences_[h.circuit])
-                rules.violation(now, port, "link_sequence %u of circuit %u, want %u", h.link_sequence,
+                rules.violation(now, port, "link sequence number %u of virtual channel %u, want %u", h.link_sequence,
                                 h.circuit, link_sequences_[h.circuit]);
             link_sequences_[h.circuit] = (h.link_sequence + h.last + 1) & LINK_SEQUENCE_MASK;
         }
@@ -42,7 +42,7 @@ class Watch {
         if (h.credit_circuit >= CIRCUITS) return;
         unsigned& limit = limits_[h.credit_circuit];
         if (((h.credit_limit - limit) & LINK_SEQUENCE_MASK) > BUFFER_FLITS)
-            rules.violation(now, port, "limit of circuit %u goes from %u back to %u",
+            rules.violation(now, port, "limit of virtual channel %u goes from %u back to %u",
                             h.credit_circuit, limit, h.credit_limit);
         limit = h.credit_limit;
     }
@@ -83,10 +83,10 @@ public:
         if (flit.data) rules.violation(now, port, "data in a control flit");
         if (h.kind == SYNC) {
             if (h.circuit >= CIRCUITS || h.link_sequence != link_sequences_[h.circuit])
-                rules.violation(now, port, "sync of circuit %u with link_sequence %u", h.circuit,
+                rules.violation(now, port, "sync of virtual channel %u with link sequence number %u", h.circuit,
                                 h.link_sequence);
         } else if (h.circuit != CONTROL) {
-            rules.violation(now, port, "kind %u on circuit %u", h.kind, h.circuit);
+            rules.violation(now, port, "kind %u on virtual channel %u", h.kind, h.circuit);
         }
         return verdict;
     }

@@ -26,6 +26,7 @@ TEXTS = {
     "empty.yaml": "",
     "not-yaml.yaml": "ports: [4\n",
     "a-list.yaml": "[1, 2]\n",
+    "unit.v": "module unit; endmodule\n",
     "a-file": "a file, where a folder is wanted\n",
     "circular.yaml": "- {inputs: [0], outputs: [0]}\n- {inputs: [1, 2], outputs: [2]}\n"
     "- {inputs: [3], outputs: [1, 3]}\n",

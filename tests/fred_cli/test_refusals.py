@@ -32,6 +32,29 @@ REFUSED = {
     "gen one-router.yaml --level mesh -o out": r"one-router\.yaml: width: must be 2 or more in a "
     "mesh of one row, not 1",
     "gen demo-8 --level mesh -o out": r"demo-8: must be a mesh specification, not the preset .*",
+    "gen fred-d --level wafer -o out": r"fred-d: must be a wafer specification, not the name of "
+    "a topology",
+    "gen GPT-3 -o out": r"GPT-3: must be a switch specification, not the name of a workload",
+    "sim fred-d": r"fred-d: must be a switch specification, not the name of a topology",
+    "route mesh:5x4": r"mesh:5x4: must be a switch specification, not the name of a topology",
+    "characterize wafers:2xfred-d": r"wafers:2xfred-d: must be a switch .*, not the name of .*",
+    "gen unit.v -o out": r"unit\.v: must be a switch specification, not Verilog",
+    "gen unit.v --level mesh -o out": r"unit\.v: must be a mesh specification, not Verilog",
+    "estimate --topology fred-d --workload small-4": (
+        r"--workload: must be a workload, not 'small-4', the preset of a switch"
+    ),
+    "estimate --topology gpt-3 --workload gpt-3": (
+        r"--topology: must be a topology of .*, not 'gpt-3', the name of a workload"
+    ),
+    "strategies --topology small-4 --workload gpt-3": (
+        r"--topology: must be a topology of .*, not 'small-4', the preset of a switch"
+    ),
+    f"estimate --network fred-d --system {EXAMPLES}/astra-system.yaml --workload gpt-3": (
+        r"--workload: must be the prefix of traces, not 'gpt-3', the name of a workload"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --rtl fred-d": (
+        r"fred-d: must be a wafer or mesh specification, not the name of a topology"
+    ),
     "gen missing.yaml -o out": r"missing\.yaml: must be an existing file, not a missing one",
     "gen missing -o out": r"missing: must be an existing file or .* 'fred presets' lists",
     "gen smal-4 -o out": r"smal-4: must be .* 'fred presets' lists; did you mean 'small-4'\?",
@@ -261,7 +284,7 @@ REFUSED = {
         r"'fred chakra convert' makes traces of a text workload, for --network"
     ),
     "estimate --topology fred-d --workload gpt-3 --rtl small-4": (
-        r"small-4: must be a wafer specification, not the preset of a switch"
+        r"small-4: must be a wafer or mesh specification, not the preset of a switch"
     ),
     "estimate --topology fred-d --workload gpt-3 --mode stationary": (
         r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"

@@ -43,4 +43,4 @@ def test_message_lists_the_choices_or_names_the_command_that_does() -> None:
     assert not_one_of("x", many, listed_by="fred presets") == (
         "must be one of the 20 names that 'fred presets' lists, not 'x'"
     )
-    assert not_one_of("x", many, listed_by=None) == f"must be one of {', '.join(many)}, not 'x'"
+    assert not_one_of("x", many) == f"must be one of {', '.join(many)}, not 'x'"

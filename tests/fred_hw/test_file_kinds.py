@@ -1,5 +1,6 @@
 """Tests of fred_hw.file_kinds: each shipped example is known as what it is."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from fred_cli.schemas.file_kind import FILES
 from fred_hw import file_kinds
 from fred_hw.errors import InputError
 from fred_hw.file_kinds import file_kind
-from fred_hw.load import PRESETS, preset_path
+from fred_hw.load import PRESETS, load_spec, preset_path
 from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
@@ -65,3 +66,14 @@ def test_both_kinds_are_named() -> None:
         load_wafer(mesh)
     with pytest.raises(InputError, match=r"^SMALL-4: must be a mesh .*, not the preset .*$"):
         load_mesh("SMALL-4")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.v", "Verilog"), ("a.SV", "SystemVerilog")])
+@pytest.mark.parametrize("load", [load_spec, load_mesh, load_wafer])
+def test_verilog_is_no_specification(
+    tmp_path: Path, load: Callable[[str], object], name: str, kind: str
+) -> None:
+    (tmp_path / name).write_text("module a; endmodule\n")
+    message = rf"{name}: must be a (switch|mesh|wafer) specification, not {kind}$"
+    with pytest.raises(InputError, match=message):
+        load(str(tmp_path / name))

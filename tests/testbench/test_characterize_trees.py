@@ -39,6 +39,11 @@ def test_sizes_that_are_not_in_the_record_are_told() -> None:
     assert "flits: 2048, 512, 8192" in list(measurement.other_inputs(recorded()))
 
 
+def test_no_record_is_of_a_measurement_without_rows() -> None:
+    measurement = replace(ENTRIES[NAME].measure(), flits=())
+    assert list(measurement.other_inputs(recorded())) == ["rows"]
+
+
 def test_other_edges_are_told_whatever_their_number_of_steps() -> None:
     """Two NPUs that exchange their places in all trees: as many steps, other edges."""
     measurement, places = ENTRIES[NAME].measure(), {0: 1, 1: 0}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from fred_hw.choices import not_one_of
+from fred_hw.choices import find_choice, not_one_of
 from fred_hw.errors import InputError
 from fred_hw.file_kinds import NETWORK
 from fred_hw.files import Check, FileModel, int_range, number_range, validate
@@ -55,7 +55,7 @@ def _kind() -> Check:
             "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
         }
 
-    return Check(lambda value: value, schema=schema)
+    return Check(lambda value: find_choice(value, _KINDS) or value, schema=schema)
 
 
 class NetworkFile(FileModel):
@@ -165,7 +165,9 @@ def _fabric(
         if error.source != "topology":  # of a known kind, but invalid
             raise InputError(source, field, f"{error.field}: {error.message}") from None
     names = (*_KINDS, *topology_names())
-    message = not_one_of(text, names, otherwise="or a path ending in .yaml")
+    message = not_one_of(
+        text, names, otherwise="or a path ending in .yaml", listed_by="fred schema astra-network"
+    )
     raise InputError(source, field, message)
 
 

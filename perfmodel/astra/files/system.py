@@ -10,6 +10,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, PrivateAttr
 
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError, InputWarning
 from fred_hw.file_kinds import SYSTEM
 from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of, refused
@@ -30,19 +31,24 @@ ORDERS = {
 }
 """Orders of a chunk's dimensions, and their names in ``perfmodel.collectives.themis``."""
 
-_IMPLEMENTATION = (
-    r"ring|oneRing|halvingDoubling|oneHalvingDoubling|doubleBinaryTree|"
-    r"(direct|oneDirect)([1-9][0-9]{0,4})?"
-)
+_WINDOWED = ("direct", "oneDirect")
+_ALGORITHMS = ("ring", "oneRing", "halvingDoubling", "oneHalvingDoubling", "doubleBinaryTree")
+_WINDOW = "[1-9][0-9]{0,4}"
+_IMPLEMENTATION = rf"{'|'.join(_ALGORITHMS)}|({'|'.join(_WINDOWED)})({_WINDOW})?"
 
 
 def _implementation(value: object) -> object:
-    if not isinstance(value, str) or not re.fullmatch(_IMPLEMENTATION, value):
-        raise refused(
-            "must be one of ring, direct, halvingDoubling, doubleBinaryTree, oneRing, oneDirect, "
-            f"oneHalvingDoubling, or direct with a window as direct4, not {value!r}"
-        )
-    return value
+    """Return the name of an algorithm as ASTRA-sim spells it, given in any letter case."""
+    if isinstance(value, str):
+        if name := find_choice(value, (*_ALGORITHMS, *_WINDOWED)):
+            return name
+        parts = re.fullmatch(f"(.*?)({_WINDOW})", value)
+        if parts and (name := find_choice(parts[1], _WINDOWED)):
+            return f"{name}{parts[2]}"
+    raise refused(
+        "must be one of ring, direct, halvingDoubling, doubleBinaryTree, oneRing, oneDirect, "
+        f"oneHalvingDoubling, or direct with a window as direct4, not {value!r}"
+    )
 
 
 _Implementation = Annotated[

@@ -92,6 +92,9 @@ def _one_or_more(one: JsonSchemaValue) -> JsonSchemaValue:
     return {"anyOf": [one, some]}
 
 
+_figure = name_in((*FIGURES, *SWITCH_FIGURES, *TRACE_FIGURES), listed_by="fred schema study")
+
+
 class StudyFile(FileModel):
     """A space of points, each a training iteration, a run of execution traces, or a switch.
 
@@ -129,9 +132,9 @@ class StudyFile(FileModel):
     constraints: Annotated[list[str], Field(examples=[["npus == mp * dp * pp"]])] = Field(
         default=[]
     )
-    objectives: Annotated[
-        list[Annotated[str, name_in((*FIGURES, *SWITCH_FIGURES, *TRACE_FIGURES))]], EachOnce()
-    ] = Field(default=["time_per_sample_s"])
+    objectives: Annotated[list[Annotated[str, _figure]], EachOnce()] = Field(
+        default=["time_per_sample_s"]
+    )
     seed: Annotated[int, int_range(0, 2**32 - 1)] = 1
     baseline: Annotated[str | None, Field(examples=["mesh:4x4"])] = None
     npu_from: Annotated[str | None, Field(examples=["fred-d"])] = None

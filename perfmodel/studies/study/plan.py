@@ -269,7 +269,7 @@ def _kind_of(file: StudyFile, source: str) -> Kind:
     kind = next((KINDS[name] for name in KINDS if name in file.space), TRAINING)
     for number, name in enumerate(file.objectives):
         if name not in kind.figures:
-            message = not_one_of(name, kind.figures)
+            message = not_one_of(name, kind.figures, listed_by="fred schema study")
             raise InputError(source, f"objectives.{number}", message)
         if (needed := kind.needs.get(name)) and needed not in file.space:
             message = f"must be given with the objective {name}"

@@ -337,6 +337,18 @@ def test_json_that_is_no_trace_is_named(refused: Callable[..., str], traces: Pat
     assert sorted(traces.iterdir()) == before
 
 
+@pytest.mark.parametrize("command", ["validate", "stats", "show", "groups -o g.json"])
+@pytest.mark.parametrize("name", ["work.txt", "ring.goal"])
+def test_files_that_become_traces_name_the_command(
+    refused: Callable[..., str], traces: Path, command: str, name: str
+) -> None:
+    line = refused("chakra", *command.split(), name)
+    assert re.match(
+        rf"error: {name}: must be (a Chakra trace|the prefix of .*), not a (text|sch)", line
+    )
+    assert line.endswith("which becomes a set of traces by: fred chakra convert FILE -o PREFIX")
+
+
 def bad(folder: Path, name: str, *nodes: Node) -> None:
     (folder / name).write_bytes(b"".join(encode(nodes, Metadata("0.0.4"))))
 

@@ -7,7 +7,6 @@ packets comes round after two writings. Each is kept relative to the last writin
 """
 
 import random
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -16,33 +15,30 @@ import pytest
 from fred_hw.ace.control import AceControl
 from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.protocol import DATA_COUNT
-from tests.fred_hw.endpoint.test_ledger_search import PHASES, Model
+from tests.fred_hw.endpoint.test_ledger_search import PHASES
 from tests.fred_hw.simulation import trace
 
+from .histories import FlowEnd, put, search
 from .test_control import HANDS, Inputs, during, read, write
 from .works import SPEC
 
 OF_PACKETS, WHOLE, NUMBERS = 2, 4, 2
-NEW = Model()
 Queued = tuple[int, int]  # phase and whole generation
 
 
 @dataclass(frozen=True)
-class End:
-    """A sender or a receiver of a virtual channel, and what it should know.
+class End(FlowEnd):
+    """A sender or a receiver of a virtual channel.
 
-    ``runs`` is the descriptor under way, ``number`` where its flow goes on, and ``used`` the phases
-    of descriptors that came since the virtual channel was at rest. Of each phase: the generation of
-    its last descriptor, and the number that the endpoint has come to since the phase was written.
+    ``runs`` is the descriptor under way, and ``used`` the phases of descriptors that came since the
+    virtual channel was at rest.
     """
 
-    ledger: Model = NEW
-    number: int = 0
+    packet_generations, generations, numbers = OF_PACKETS, WHOLE, NUMBERS
+
     queue: tuple[Queued, ...] = ()
     runs: Queued | None = None
     used: frozenset[int] = frozenset()
-    named: tuple[int | None, ...] = (None,) * PHASES
-    right: tuple[int, ...] = (0,) * PHASES
 
     def following(self, receives: bool, depth: int, protects: bool) -> Iterator["End"]:
         """Yield what may come next, with a queue of so many descriptors.
@@ -55,12 +51,12 @@ class End:
                 yield self.written(phase)
             locks = self.used if protects or not self.used else {self.ledger.held[0]}
             if phase not in locks and self.named[phase] != 0:
-                now = replace(self, named=_with(self.named, phase, None))
+                now = replace(self, named=put(self.named, phase, None))
                 yield now.cycle(self.ledger.held, receives, forget=1 << phase)
             if self.named[phase] in (None, 0) and len(self.queue) < depth:
                 yield replace(
                     self,
-                    named=_with(self.named, phase, 0),
+                    named=put(self.named, phase, 0),
                     queue=(*self.queue, (phase, 0)),
                     used=self.used | {phase},
                 )
@@ -78,36 +74,11 @@ class End:
         def older(one: Queued | None) -> Queued | None:
             return (phase, (one[1] - 1) % WHOLE) if one and one[0] == phase else one
 
-        kept, (held, generation) = list(self.ledger.kept), self.ledger.held
-        if (entry := kept[phase]) is not None:
-            kept[phase] = (entry[0], (entry[1] - 1) % OF_PACKETS)
-        if held == phase:
-            generation = (generation - 1) % OF_PACKETS
-        named = self.named[phase]
         return replace(
-            self,
-            ledger=Model(tuple(kept), (held, generation)),
+            super().written(phase),
             queue=tuple(older(one) or one for one in self.queue),
             runs=older(self.runs),
-            named=_with(self.named, phase, None if named is None else (named - 1) % WHOLE),
-            right=_with(self.right, phase, 0),
         )
-
-    def cycle(self, flow: Queued, receives: bool, moves: bool = False, forget: int = 0) -> "End":
-        """Return it a cycle later, which takes a packet of the flow that is set if it ``moves``."""
-        number, write, right = self.number, None, self.right
-        if moves:
-            number = (number + 1) % NUMBERS
-            write = number if receives else None
-            if self.settled:
-                right = _with(right, flow[0], (right[flow[0]] + 1) % NUMBERS)
-        if flow != self.ledger.held:
-            write = None if receives else self.number
-            number = self.ledger.stored(flow)
-        if forget >> flow[0] & 1:
-            number = 0
-        ledger = self.ledger.step(flow, write, False, forget)
-        return replace(self, ledger=ledger, number=number, right=right)
 
     @property
     def settled(self) -> bool:
@@ -120,21 +91,9 @@ class End:
         return self.settled and self.number != self.right[self.ledger.held[0]]
 
 
-def _with(values: tuple, place: int, value: object) -> tuple:
-    return (*values[:place], value, *values[place + 1 :])
-
-
-def search(receives: bool, depth: int, protects: bool) -> tuple[set[End], End | None]:
-    """Return the states that are reached, and the first wrong one, if any."""
-    seen, waiting = {End()}, deque([End()])
-    while waiting:
-        for one in waiting.popleft().following(receives, depth, protects):
-            if one.wrong:
-                return seen, one
-            if one not in seen:
-                seen.add(one)
-                waiting.append(one)
-    return seen, None
+def histories(receives: bool, depth: int, protects: bool) -> tuple[set[End], End | None]:
+    """Return the ends that are reached, and the first wrong one, if any."""
+    return search(End(), lambda one: one.following(receives, depth, protects))
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -142,7 +101,7 @@ def search(receives: bool, depth: int, protects: bool) -> tuple[set[End], End | 
 def test_no_descriptor_in_a_queue_spoils_the_numbers_of_a_later_writing(
     receives: bool, depth: int
 ) -> None:
-    states, wrong = search(receives, depth, protects=True)
+    states, wrong = histories(receives, depth, protects=True)
     assert wrong is None
     # A descriptor of an old writing with the generation of new packets has been reached.
     assert any((phase, OF_PACKETS) in one.queue for one in states for phase in range(PHASES))
@@ -150,7 +109,7 @@ def test_no_descriptor_in_a_queue_spoils_the_numbers_of_a_later_writing(
 
 @pytest.mark.parametrize("receives", [False, True])
 def test_the_flow_that_is_set_alone_would_not_protect_what_waits(receives: bool) -> None:
-    assert search(receives, 1, protects=False)[1] is not None
+    assert histories(receives, 1, protects=False)[1] is not None
 
 
 def test_the_rule_is_that_of_the_unit() -> None:

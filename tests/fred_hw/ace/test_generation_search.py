@@ -8,36 +8,28 @@ the last writing of its phase.
 """
 
 import random
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
 
 from fred_hw.protocol import GENERATIONS
-from tests.fred_hw.endpoint.test_ledger_search import PHASES, Flow, Model
+from tests.fred_hw.endpoint.test_ledger_search import PHASES
 
+from .histories import FlowEnd, put, search
 from .test_prepare import FLOW_REFUSED, flows, refusals
 
 WRITINGS, NUMBERS = 2 * GENERATIONS, 3
 """Whole generations, which are enough for packets' generations to come round; and numbers."""
 
-NEW = Model()
 Accepts = Callable[[int | None], bool]
 
 
 @dataclass(frozen=True)
-class End:
-    """A sender or a receiver, and what it should know.
+class End(FlowEnd):
+    """A sender or a receiver."""
 
-    ``number`` is where the flow that is set goes on. Of each phase: the generation of its last
-    descriptor, and the number that the endpoint has come to since the phase was written.
-    """
-
-    ledger: Model = NEW
-    number: int = 0
-    named: tuple[int | None, ...] = (None,) * PHASES
-    right: tuple[int, ...] = (0,) * PHASES
+    packet_generations, generations, numbers = GENERATIONS, WRITINGS, NUMBERS
 
     def following(self, receives: bool, accepts: Accepts, bound: bool) -> Iterator["End"]:
         """Yield what may come next."""
@@ -46,44 +38,13 @@ class End:
             if named != 1 or not bound:
                 yield self.written(phase)
             if named != 0:
-                now = replace(self, named=_with(self.named, phase, None))
+                now = replace(self, named=put(self.named, phase, None))
                 yield now.cycle(self.ledger.held, receives, forget=1 << phase)
             if accepts(named):
-                now = replace(self, named=_with(self.named, phase, 0))
+                now = replace(self, named=put(self.named, phase, 0))
                 yield now.cycle((phase, 0), receives)
         if self.settled:
             yield self.cycle(self.ledger.held, receives, moves=True)
-
-    def written(self, phase: int) -> "End":
-        """Return it when a phase has been written, of which this end knows nothing."""
-        kept, (held, generation) = list(self.ledger.kept), self.ledger.held
-        if (entry := kept[phase]) is not None:
-            kept[phase] = (entry[0], (entry[1] - 1) % GENERATIONS)
-        if held == phase:
-            generation = (generation - 1) % GENERATIONS
-        named = self.named[phase]
-        then = None if named is None else (named - 1) % WRITINGS
-        return replace(
-            self,
-            ledger=Model(tuple(kept), (held, generation)),
-            named=_with(self.named, phase, then),
-            right=_with(self.right, phase, 0),
-        )
-
-    def cycle(self, flow: Flow, receives: bool, moves: bool = False, forget: int = 0) -> "End":
-        """Return it a cycle later, which takes a packet of the flow that is set if it ``moves``."""
-        number, write, right = self.number, None, self.right
-        if moves:
-            number = (number + 1) % NUMBERS
-            write = number if receives else None
-            right = _with(right, flow[0], (right[flow[0]] + 1) % NUMBERS)
-        if flow != self.ledger.held:
-            write = None if receives else self.number
-            number = self.ledger.stored(flow)
-        if forget >> flow[0] & 1:
-            number = 0
-        ledger = self.ledger.step(flow, write, False, forget)
-        return replace(self, ledger=ledger, number=number, right=right)
 
     @property
     def settled(self) -> bool:
@@ -109,21 +70,9 @@ class End:
         )
 
 
-def _with(values: tuple, place: int, value: object) -> tuple:
-    return (*values[:place], value, *values[place + 1 :])
-
-
-def search(receives: bool, accepts: Accepts, bound: bool = True) -> tuple[set[End], End | None]:
-    """Return the states that are reached, and the first wrong one, if any."""
-    seen, waiting = {End()}, deque([End()])
-    while waiting:
-        for one in waiting.popleft().following(receives, accepts, bound):
-            if one.wrong:
-                return seen, one
-            if one not in seen:
-                seen.add(one)
-                waiting.append(one)
-    return seen, None
+def histories(receives: bool, accepts: Accepts, bound: bool = True) -> tuple[set[End], End | None]:
+    """Return the ends that are reached, and the first wrong one, if any."""
+    return search(End(), lambda one: one.following(receives, accepts, bound))
 
 
 def whole(named: int | None) -> bool:
@@ -138,20 +87,20 @@ def lowest(named: int | None) -> bool:
 
 @pytest.mark.parametrize("receives", [False, True])
 def test_no_number_outlives_the_writing_of_its_phase_without_an_error(receives: bool) -> None:
-    states, wrong = search(receives, whole)
+    states, wrong = histories(receives, whole)
     assert wrong is None
     assert any(one.stale for one in states)
 
 
 @pytest.mark.parametrize("receives", [False, True])
 def test_lowest_bits_alone_would_not_be_enough(receives: bool) -> None:
-    assert search(receives, lowest)[1] is not None
+    assert histories(receives, lowest)[1] is not None
 
 
 @pytest.mark.parametrize("receives", [False, True])
 def test_generations_must_not_come_round_whole(receives: bool) -> None:
     """So all endpoints forget a phase before its generations are used up."""
-    assert search(receives, whole, bound=False)[1] is not None
+    assert histories(receives, whole, bound=False)[1] is not None
 
 
 def test_the_rule_is_that_of_the_unit() -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,9 @@ def fusesoc(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.sim
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=["lint", "sim"])
-def test_commands_of_the_readme_run(command: str, tmp_path: Path) -> None:
+def test_documented_commands_lint_and_simulate_an_interconnect(
+    command: str, tmp_path: Path
+) -> None:
     first, *words = shlex.split(command)
     assert first == "fusesoc"
     folder = tmp_path / words[words.index("--cores-root") + 1]
@@ -65,6 +68,18 @@ def test_core_of_a_switch_simulates_and_sets_up_a_synthesis(tmp_path: Path) -> N
     assert fusesoc(words, tmp_path).returncode == 0
     scripts = [path.read_text() for path in tmp_path.glob("build/*/synth*/*.tcl")]
     assert any(f"{design.name}.v" in text for text in scripts)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("yosys") is None, reason="needs the command yosys")
+def test_core_of_an_interconnect_is_synthesized(tmp_path: Path) -> None:
+    design = kept(generate, load_spec("tiny-2"))
+    write_files(design.files(), tmp_path / "cores")
+    core = f"fred-hw:interconnect:{design.name}"
+    done = fusesoc(["--cores-root", "cores", "run", "--target", "synth", core], tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [netlist] = tmp_path.glob("build/*/synth*/*.blif")
+    assert design.name in netlist.read_text()
 
 
 @pytest.mark.parametrize("level", LEVELS)

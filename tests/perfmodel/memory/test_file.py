@@ -31,7 +31,7 @@ def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
     [
         (
             {"memory-type": "DISK"},
-            "memory-type: must be one of the 5 names .*, not 'DISK'",
+            "memory-type: must be one of the 5 .* 'fred schema astra-memory' .*, not 'DISK'",
         ),
         ({"memory-type": None}, "memory-type: is required and was not given"),
         ({"remote-mem-bw": 0}, "remote-mem-bw: must be a number from 1e-09 .*, not 0"),

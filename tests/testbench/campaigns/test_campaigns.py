@@ -5,6 +5,7 @@ Seeds under "regression" have found faults of endpoints, on hardware that had th
 
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -78,7 +79,7 @@ CROSSING = plan(
 
 
 SHORT = {
-    "wafer": (101, 102, 103, 105, 106, 108, 109, 114, 115, 119, 128, 135),
+    "wafer": (101, 102, 103, 105, 106, 108, 109, 114, 115, 119, 128, 135, 151, 191, 193),
     "row": (105, 108, 110, 114, 116, 118, 122, 131),
     "mesh": (103, 108, 116, 118, 128, 135),
     "adaptive": (101, 107, 111, 116, 118, 135),
@@ -112,6 +113,12 @@ def test_short_campaigns_cover_stalls_faults_and_operations(fabric: str) -> None
     operations = [operation for one in plans for operation in one.operations]
     assert {one.kind for one in operations} == wanted
     assert {one.circuit for one in operations} == {*DATA_CIRCUITS}
+
+
+def test_short_campaigns_multicast_and_reduce_on_all_virtual_channels() -> None:
+    plans = [campaign("wafer", seed).plan for seed in SHORT["wafer"]]
+    found = {(operation.kind, operation.circuit) for one in plans for operation in one.operations}
+    assert found >= {*product(("copy", "reduce"), DATA_CIRCUITS)}
 
 
 def test_short_campaigns_cover_schedules() -> None:

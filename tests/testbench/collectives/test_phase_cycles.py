@@ -11,7 +11,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from testbench.collectives.fabric import Finished
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import phase_cycles
+from testbench.collectives.phase_cycles import cycles_record, phase_cycles
 from testbench.collectives.plane import PlaneRun
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.tools import SimulatorError
@@ -28,6 +28,12 @@ FLIT = 2
 def program(strategy: str, flits: int) -> WaferProgram:
     wafer, parsed = load_wafer(str(EXAMPLE)), Strategy.parse(strategy)
     return compile_strategy(wafer, parsed, FLIT * flits, collectives="ring")
+
+
+def test_a_record_has_rows() -> None:
+    with pytest.raises(ValueError, match=r"^a record must have one row or more, not none$"):
+        cycles_record([])
+    assert cycles_record([({"flits": 2, "cycles": 9}, 4)])["rows"] == [{"flits": 2, "cycles": 9}]
 
 
 @pytest.mark.sim

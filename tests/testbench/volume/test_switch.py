@@ -161,7 +161,7 @@ def test_stuck_switch_ends_with_its_state() -> None:
     result = run_switch(program(LINK), LINK, one_way(400), conditions=conditions)
     assert not result["right"]
     assert result["packets"] < result["wanted_packets"] == 400
-    assert "port 0 circuit 0: burst" in result["state"]
+    assert "port 0, virtual channel 0: burst" in result["state"]
 
 
 def test_same_seed_gives_the_same_run() -> None:

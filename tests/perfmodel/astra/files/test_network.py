@@ -28,8 +28,11 @@ def text(**changes: str | None) -> str:
     return "".join(f"{key}: {value}\n" for key, value in lines.items() if value is not None)
 
 
-def test_file_is_a_network(tmp_path: Path) -> None:
-    path = written(tmp_path / "net.yml", text())
+@pytest.mark.parametrize(
+    "topology", [LINES["topology"], "[ring, FULLYCONNECTED, switch]"], ids=["exact", "other-case"]
+)
+def test_file_is_a_network(tmp_path: Path, topology: str) -> None:
+    path = written(tmp_path / "net.yml", text(topology=topology))
     network = load_network(path)
     assert isinstance(network, Network) and network.npus == 64
     assert network.dimensions == (
@@ -44,7 +47,7 @@ def test_file_is_a_network(tmp_path: Path) -> None:
     [
         (
             {"topology": "[Ring, Mesh, Switch]"},
-            "topology.1: must be one of the .* names that 'fred schema .* or a path .*, not 'Mesh'",
+            "topology.1: must be one of the .* 'fred schema astra-network' .*, not 'Mesh'",
         ),
         ({"topology": "[]"}, r"topology: must have 1 or more entries, not \[\]"),
         ({"npus_count": "[2, 8]"}, "npus_count: must have as many entries as topology, 3, not 2"),

@@ -111,7 +111,7 @@ def test_algorithm_fits_the_network_where_it_is_used(
 
 
 def test_algorithms_are_those_of_the_dimensions_or_of_all_npus() -> None:
-    names = {"all-reduce-implementation": ["ring", "direct4"]}
-    system = SystemFile.model_validate(names | {"all-gather-implementation": ["oneDirect"]})
+    names = {"all-reduce-implementation": ["Ring", "DIRECT4"]}
+    system = SystemFile.model_validate(names | {"all-gather-implementation": ["onedirect"]})
     assert system.implementation("all_reduce", [5, 3], "s") == ["ring", "direct4"]
     assert system.implementation("all_gather", [5, 3], "s") == ["oneDirect"]

@@ -47,7 +47,11 @@ def test_contradictions_name_the_constraint(
         ({"npu.peak_flops": [1e15, 0]}, {}, "space.npu.peak_flops: must be a number from 1 to"),
         ({"npu.peak_flop": [1e15]}, {}, "space.npu.peak_flop: unknown key; .*'peak_flops'"),
         ({"topology.rows": [2, 0]}, {}, "space.topology.rows: must be an integer from"),
-        ({}, {"objectives": ["time"]}, r"objectives.0: must be one of the \d+ names"),
+        (
+            {},
+            {"objectives": ["time"]},
+            r"objectives.0: must be one of the \d+ names that 'fred schema study' lists",
+        ),
         ({}, {"space": {}}, "space.topology: is required"),
         ({}, {"constrains": []}, "constrains: unknown key; .*did you mean 'constraints'"),
     ],
