@@ -27,7 +27,10 @@ def _id(row: Row) -> str:
 @pytest.mark.parametrize("row", MEASURED, ids=_id)
 def test_optima_are_those_of_the_authors(row: Row, tmp_path: Path) -> None:
     found = optimise(problem(tmp_path, row.workload, row.net, row.constraints, row.objective))
-    assert [one / GB for one in found.bytes_per_s] == pytest.approx(row.gb_per_s, abs=0.05)
+    near = (
+        0.005 if row.cost is None else 0.001
+    )  # half a printed digit where another solver found it
+    assert [one / GB for one in found.bytes_per_s] == pytest.approx(row.gb_per_s, abs=near)
     digits = 0.0005 / row.time_ms if row.cost is None else 0.0  # of those that are printed
     assert found.time_s * 1e3 == pytest.approx(row.time_ms, rel=max(1e-4, digits))
     if row.cost is not None:
