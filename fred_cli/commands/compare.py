@@ -1,6 +1,6 @@
 """Command `fred compare`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from fred_cli.options import (
 from fred_cli.output import option_names, plain, say_above_peak, say_json
 from fred_cli.progress import progress
 from fred_cli.values import parse_group, parse_size
+from fred_hw.errors import InputError
 from perfmodel.training.options import OPTIONS
 
 __all__ = ["command"]
@@ -204,14 +205,14 @@ def _algorithms(
     from perfmodel.topology.parse import parse_topology
 
     refuse_given(*_OF_ESTIMATES, message="must not be given with --algorithms")
-    names = topologies or TOPOLOGIES_COMPARED
+    names = _different("--topology", topologies, str) or TOPOLOGIES_COMPARED
     names_of = option_names("pattern", "size", "group", "network_model")
     with names_of, progress("running collectives"):
         rows = compare_algorithms(
             [parse_topology(name, protocol) for name in names],
-            patterns or PATTERNS_COMPARED,
-            [parse_size(size) for size in sizes] or SIZES_COMPARED_BYTES,
-            [parse_group(group) for group in groups] or [None],
+            _different("--pattern", patterns, str) or PATTERNS_COMPARED,
+            _different("--size", sizes, parse_size) or SIZES_COMPARED_BYTES,
+            _different("--group", groups, parse_group) or [None],
             network_model,
         )
     ALGORITHM_COLUMNS.write(rows, csv_file)
@@ -221,3 +222,14 @@ def _algorithms(
     title = f"Fastest algorithm on each topology, network model: {network_model}"
     ALGORITHM_COLUMNS.print(title, winners(rows))
     print("  * is the fastest of all topologies; wires are the rate of all links of a topology")
+
+
+def _different(option: str, texts: Sequence[str], parse: Callable[[str], Any]) -> list[Any]:
+    """Return the values of a repeated option, and fail if one of them is given twice."""
+    found: list[Any] = []
+    for text in texts:
+        value = parse(text)
+        if value in found:
+            raise InputError(option, "", f"must be given once for each value, not {text!r} twice")
+        found.append(value)
+    return found

@@ -9,7 +9,7 @@ import click
 from fred_cli.columns.libra import COLUMNS
 from fred_cli.command import Command
 from fred_cli.names import names_in
-from fred_cli.options import InputPath, NameChoice, as_json_option, csv_option
+from fred_cli.options import InputPath, NameChoice, as_json_option, csv_option, refuse_given
 from fred_cli.output import say_json
 from fred_hw.errors import InputError
 
@@ -71,13 +71,12 @@ def command(
     from perfmodel.libra.optimise import equal_split, optimise
     from perfmodel.libra.results import by_dimension
 
-    files = (workloads, communicators, weights, network, prices)
     if design is None:
+        files = (workloads, communicators, weights, network, prices)
         dimensions, problem = _of_files(*files, constraints, objective)
-    elif any(files):
-        message = "must not be given with --workload, --communicator, --network and --prices"
-        raise InputError("fred libra", "DESIGN", message)
     else:
+        names = ("workloads", "communicators", "weights", "network", "prices")
+        refuse_given(*names, message="must not be given with DESIGN")
         dimensions, problem = _of_design(design, constraints, objective)
     best = optimise(problem)
     equal = equal_split(problem, best.bytes_per_s)
@@ -141,7 +140,8 @@ def _of_design(path: Path, constraints: Sequence[str], objective: str | None) ->
     texts = [*file.constraints, *constraints]
     changed = {"constraints": texts, "objective": objective or file.objective}
     file = file.model_copy(update=changed)
-    return file.network, file.problem(str(path))
+    field = "--objective" if objective else "objective"
+    return file.network, file.problem(str(path), objective_field=field)
 
 
 def _of_files(
@@ -185,7 +185,8 @@ def _of_files(
         constraints,
         objective or "time",
         "fred libra",
-        field="--constraint",
+        constraint_field="--constraint",
+        objective_field="--objective",
         priced=bool(prices),
     )
     return dimensions, problem

@@ -153,8 +153,13 @@ class DesignFile(FileModel):
             for one in self.dimensions
         )
 
-    def problem(self, source: str) -> Problem:
+    def problem(self, source: str, *, objective_field: str = "objective") -> Problem:
         """Return the optimization problem that the file states.
+
+        Parameters
+        ----------
+        source, objective_field : str
+            Names of the file and of the objective in error messages.
 
         Raises
         ------
@@ -174,7 +179,13 @@ class DesignFile(FileModel):
         )
         priced = self.dimensions[0].link is not None
         return problem_of(
-            self.network, workloads, self.constraints, self.objective, source, priced=priced
+            self.network,
+            workloads,
+            self.constraints,
+            self.objective,
+            source,
+            objective_field=objective_field,
+            priced=priced,
         )
 
 
@@ -185,7 +196,8 @@ def problem_of(
     objective: str,
     source: str,
     *,
-    field: str = "constraints",
+    constraint_field: str = "constraints",
+    objective_field: str = "objective",
     priced: bool,
 ) -> Problem:
     """Return the problem of a network, with constraints given as texts.
@@ -198,16 +210,18 @@ def problem_of(
     costs = cost_per_byte_per_s(dimensions) if priced else None
     if objective == "time_x_cost" and (costs is None or min(costs) <= 0):
         message = "must be time unless all dimensions have prices above 0, not time_x_cost"
-        raise InputError(source, "objective", message)
+        raise InputError(source, objective_field, message)
     names = names_of(costs, len(dimensions))
     found: list[Constraint] = []
     for text in constraints:
         try:
             found += parse_constraint(text, names, len(dimensions))
         except ValueError as error:
-            raise InputError(source, field, str(error)) from None
+            raise InputError(source, constraint_field, str(error)) from None
     count = len(dimensions)
-    return Problem(tuple(workloads), tuple(found), costs, count, objective, source, field)
+    return Problem(
+        tuple(workloads), tuple(found), costs, count, objective, source, constraint_field
+    )
 
 
 def load_design(path: Path) -> DesignFile:

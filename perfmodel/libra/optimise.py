@@ -1,32 +1,24 @@
 """Optimization of the bandwidth of each dimension.
 
 The time of a workload is convex in the bandwidths: a sum of maxima of terms c / b. A cone solver
-finds its minimum. The product of time and cost is not convex. However, its minimum lies on the
-frontier between time and cost, which is convex, so that every point of it minimises time + w cost
-for some weight w. While w grows, the product falls where time / cost is above w, and rises where it
-is below. So the minima are roots of log(time / cost) - log(w), which is looked at along the whole
-frontier and solved wherever it changes its sign.
+finds its minimum. The product of time and cost is not convex, but quasiconvex: cost is linear and
+1 / time is concave. A local minimum of the product is therefore its global minimum.
+
+This minimum lies on the frontier between time and cost. The frontier is convex, so each of its
+points minimises time + w cost for some weight w. As w grows, the product falls while time / cost is
+above w, and rises afterwards. The minimum is therefore a root of log(time / cost) - log(w).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import exp, log
 from typing import NamedTuple
-
-from fred_hw.checks import check_int
 
 from .cone import ConeProgram
 from .kkt import Multipliers, kkt_residual
 from .problem import Problem
 
 __all__ = ["Allocation", "equal_split", "optimise"]
-
-_STARTS = 9
-"""Number of intervals of the frontier that are searched for minima of the product."""
-
-_SPAN = 12.0
-"""Logarithm of the cost weight at the outermost starting points, in scaled units."""
 
 _STEPS = 100
 _CONVERGED = 1e-9
@@ -68,27 +60,18 @@ class Allocation:
     kkt_residual: float | None = None
 
 
-def optimise(problem: Problem, starts: int = _STARTS) -> Allocation:
+def optimise(problem: Problem) -> Allocation:
     """Return the optimal bandwidths.
-
-    Parameters
-    ----------
-    problem : Problem
-        Problem to optimise.
-    starts : int
-        Number of parts of the frontier in which the least product of time and cost is searched, 1
-        or more.
 
     Raises
     ------
     InputError
         The constraints conflict or leave no optimum, or the solver is not installed.
     """
-    check_int("starts", starts, minimum=1)
     problem.check()
     if problem.objective == "time" or problem.costs is None:
         return _Search(problem).fastest()
-    return _Search(problem).least_product(starts)
+    return _Search(problem).least_product()
 
 
 def equal_split(problem: Problem, bytes_per_s: Sequence[float]) -> Allocation:
@@ -134,20 +117,18 @@ class _Search:
         """Return the allocation of least time."""
         return self._optimum(self._minimum(1.0, _TIE if self.problem.costs else 0.0))
 
-    def least_product(self, starts: int) -> Allocation:
-        """Return the least of the local minima of the product between the starting points."""
-        places = [_SPAN * (2 * i / starts - 1) for i in range(starts + 1)]
-        slopes = [self._slope(place) for place in places]
-        while slopes[0] < 0:
-            places.insert(0, places[0] - _SPAN)
-            slopes.insert(0, self._slope(places[0]))
-        while slopes[-1] > 0:
-            places.append(places[-1] + _SPAN)
-            slopes.append(self._slope(places[-1]))
-        pairs = pairwise(zip(places, slopes, strict=True))
-        found = [self._root(*low, *high) for low, high in pairs if low[1] >= 0 >= high[1]]
-        minima = (self._optimum(self._minimum(*_weights(place))) for place in found)
-        return min(minima, key=lambda one: one.value)
+    def least_product(self) -> Allocation:
+        """Return the allocation with the least product of time and cost."""
+        # The search leaves the centre only as far as needed: the solver is less accurate far away,
+        # and without compute a large part of the frontier may have the same product.
+        before, place = (0.0, self._slope(0.0)), 0.0
+        after, step = before, 2 * before[1]
+        while before[1] * after[1] > 0:
+            place += step
+            step *= 2
+            before, after = after, (place, self._slope(place))
+        (low, above), (high, below) = sorted((before, after))
+        return self._optimum(self._minimum(*_weights(self._root(low, above, high, below))))
 
     def _root(self, low: float, above: float, high: float, below: float) -> float:
         """Return the zero of the slope in an interval, by alternating secants and bisections."""

@@ -47,7 +47,7 @@ _TINY = [*("--set", "lanes=1"), *("--set", "format=int8"), *("--set", "adder_reg
 """With two ports, tiny-2: others generate it too."""
 _ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
 SMALLER = {
-    "algorithms": ["--pattern", "all_reduce", "--size", "1MiB"],
+    "algorithms": ["--pattern", "reduce", "--size", "1MiB"],
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
     "endpoint": [*_TINY, "--set", "ports=2"],
     "estimate": [],

@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fred_hw.errors import InputError
+from perfmodel.collectives.schedule import Schedule
 from perfmodel.collectives.themis.network import NEEDS
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH
 from perfmodel.network.run import run_collective
@@ -295,21 +297,43 @@ def test_synthesized_prints_its_own_time_and_that_of_the_best_other(fred: Fred) 
 @pytest.mark.parametrize(
     ("target", "files"),
     [
-        ("ring.xml", ["ring.xml"]),
-        ("ring.goal", ["ring.goal"]),
-        ("ring", [f"ring.{rank}.et" for rank in range(6)]),
-        ("ring.et", [f"ring.{rank}.et" for rank in range(6)]),
+        ("a.xml", ["a.xml"]),
+        ("a.goal", ["a.goal"]),
+        ("a", [f"a.{rank}.et" for rank in range(4)]),
+        ("a.et", [f"a.{rank}.et" for rank in range(4)]),
     ],
 )
-def test_schedule_is_exported(fred: Fred, place: Path, target: str, files: list[str]) -> None:
+@pytest.mark.parametrize("algorithm", ["ring", "multitree", "synthesized"])
+def test_schedule_is_exported(
+    fred: Fred, place: Path, algorithm: str, target: str, files: list[str]
+) -> None:
     folder = place / "exported"
     folder.mkdir()
-    arguments = ("--algorithm", "ring", "--export", str(folder / target))
-    fred.json("collective", "--topology", "mesh:3x2", *arguments)
+    arguments = ("--algorithm", algorithm, "--export", str(folder / target))
+    said = fred.json("collective", "--topology", "mesh:2x2", *arguments)
+    assert said["algorithm_name"] == algorithm
     assert sorted(path.name for path in folder.iterdir()) == files
-    if target == "ring.goal":
-        sent = re.findall(r"send (\d+)b", (folder / target).read_text())
-        assert set(sent) == {str(round(2**30 / 6))} and len(sent) == 2 * 5 * 6
+    if target == "a.goal":
+        sent = [int(one) for one in re.findall(r"send (\d+)b", (folder / target).read_text())]
+        assert len(sent) >= 2 * 3 * 4 and len({*sent}) == 1
+        assert sum(sent) == pytest.approx(2 * 3 * 2**30, rel=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "multitree", "synthesized", "themis"])
+def test_schedule_that_is_wrong_is_not_exported(
+    fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
+    def wrong(schedule: Schedule) -> None:
+        raise InputError("schedule", "", f"must not send {len(schedule.messages)} messages")
+
+    monkeypatch.setattr("perfmodel.collectives.replay.replay", wrong)
+    folder = place / "exported"
+    folder.mkdir()
+    arguments = ("--algorithm", algorithm, "--export", str(folder / "a.goal"))
+    status, out, err = fred("collective", "--topology", "mesh:2x2", *arguments)
+    assert (status, out) == (2, "")
+    assert re.search(r"^error: schedule: must not send \d+ messages\n$", err, re.MULTILINE)
+    assert list(folder.iterdir()) == []
 
 
 def test_what_switches_do_is_not_exported(fred: Fred, place: Path) -> None:

@@ -169,6 +169,23 @@ def test_algorithms_are_compared_on_topologies(fred: Fred, place: Path) -> None:
     assert len(re.findall(r"^\s*all_reduce\s+1 MiB\s+4\s+mesh:", out, re.MULTILINE)) == 2
 
 
+@pytest.mark.parametrize("groups", [["0-2"], ["0-2", "1,3"], ["0,1", "1,0"]])
+def test_algorithms_are_compared_over_groups(fred: Fred, groups: list[str]) -> None:
+    options = [word for group in groups for word in ("--group", group)]
+    how = ("--algorithms", *FEW, "--pattern", "broadcast", *options)
+    rows = fred.json("compare", *how)["rows"]
+    members = [[0, 1, 2] if group == "0-2" else [*map(int, group.split(","))] for group in groups]
+    for group in members:
+        own = [row for row in rows if row["group"] == group]
+        assert {row["topology"] for row in own} == {"mesh:2x2", "mesh:4x1"}
+        best_s = min(row["time_s"] for row in own)
+        assert {row["time_s"] for row in own if row["of_all"]} == {best_s}
+    assert all(row["group"] in members for row in rows)
+
+
+ONCE = "--{}: must be given once for each value, not '{}' twice"
+
+
 def orders_of_dimensions(fred: Fred, pattern: str, size: int) -> set[str]:
     """Return the orders of dimensions among the algorithms of a collective on four NPUs."""
     how = ("--topology", "mesh:2x2", "--pattern", pattern, "--size", str(size))
@@ -211,6 +228,11 @@ def test_orders_of_dimensions_take_the_sizes_that_a_collective_takes(
         ("--algorithms --group 0-90", "--group: must hold NPUs 0 to 19 of mesh:5x4, not 20"),
         ("--algorithms --topology mesh:2x2 --topology fred-d", "--group: must be given for .*"),
         ("--algorithms --size 0B", "--size: must be .*"),
+        ("--algorithms --group 0-3 --group 0-3", ONCE.format("group", "0-3")),
+        ("--algorithms --group 0-3 --group 0,1,2,3", ONCE.format("group", "0,1,2,3")),
+        ("--algorithms --size 1MiB --size 1024KiB", ONCE.format("size", "1024KiB")),
+        ("--algorithms --pattern reduce --pattern reduce", ONCE.format("pattern", "reduce")),
+        ("--algorithms --topology fred-d --topology fred-d", ONCE.format("topology", "fred-d")),
         (
             "--algorithms --network-model loggops",
             "--network-model: must be fluid, .* or roce for a topology, not loggops, which .*",

@@ -73,6 +73,13 @@ def test_prices_may_be_left_out(fred: Fred) -> None:
     assert found["cost"] is None and found["time_ms"] == pytest.approx(722.4117809, rel=1e-8)
 
 
+UNPRICED = """\
+dimensions: [{block: ring, npus: 4}]
+workloads: [{name: a, compute_ms: 1.0, collectives: []}]
+constraints: [b0 = 5]
+"""
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -87,7 +94,17 @@ def test_prices_may_be_left_out(fred: Fred) -> None:
             "--weight: must be given once for each --workload, 1 times, not 2",
         ),
         ((*GPT_3, "--weight", "-2"), "--weight: must be a number from 1e-09 to 1e+09, not -2.0"),
-        ((DESIGN, *GPT_3), "fred libra: DESIGN: must not be given with --workload, "),
+        ((DESIGN, *GPT_3), "libra: --workload: must not be given with DESIGN"),
+        ((DESIGN, "--weight", "2"), "libra: --weight: must not be given with DESIGN"),
+        ((DESIGN, *GPT_3[-2:]), "libra: --prices: must not be given with DESIGN"),
+        (
+            (*GPT_3[:-2], "--constraint", "total = 500", "--objective", "time_x_cost"),
+            "fred libra: --objective: must be time unless all dimensions have prices above 0, ",
+        ),
+        (
+            ("unpriced.yaml", "--objective", "time_x_cost"),
+            "unpriced.yaml: --objective: must be time unless all dimensions have prices above 0, ",
+        ),
         (GPT_3, "fred libra: --constraint: must bound every bandwidth from above, not leave b0, "),
         (
             (DESIGN, "--constraint", "b3 >= 501"),
@@ -101,7 +118,8 @@ def test_prices_may_be_left_out(fred: Fred) -> None:
     ],
 )
 def test_bad_input_is_refused_in_a_line(
-    words: tuple[str, ...], message: str, refused: Callable[..., str]
+    words: tuple[str, ...], message: str, refused: Callable[..., str], place: Path
 ) -> None:
+    (place / "unpriced.yaml").write_text(UNPRICED)
     said = refused("libra", *words)
     assert said.startswith(f"error: {message}")

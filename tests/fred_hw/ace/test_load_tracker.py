@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Sequence
+from math import lcm
 from typing import Any
 
 import pytest
@@ -11,11 +12,15 @@ from fred_hw.ace.load_tracker import LoadTracker
 from perfmodel.collectives.themis.network import QueueDimension
 from perfmodel.collectives.themis.plan import plan_sizes
 from tests.fred_hw.simulation import known, simulate, trace
+from tests.perfmodel.collectives.themis import reference
 
 EQUAL = ((8, 8, 8), (1, 1, 1))
 UNLIKE = ((16, 8, 8), (1, 2, 4))
 FOUR = ((4, 4, 8, 8), (1, 2, 4, 8))
 FLAT = ((8, 2), (1, 8))
+AREA = ((8, 8, 8), (4, 7, 14))
+"""The unit whose area is published."""
+ODD = ((16, 8, 8), (3, 5, 7))
 POWERS = "1 to 8 powers of two from 2 on"
 TWO = "2 integers from 1 on, one for each of npus"
 
@@ -47,20 +52,27 @@ def orders(unit: LoadTracker, chunks: Sequence[int], ready: float = 1.0) -> list
     return found
 
 
-def planned(npus: Sequence[int], reciprocals: Sequence[int], chunks: list[int]) -> list[Any]:
-    """Return what the planner says; rates that are powers of two keep its loads whole numbers."""
-    both = zip(npus, reciprocals, strict=True)
-    dimensions = [QueueDimension(count, 1.0 / rate) for count, rate in both]
-    return [one.order for one in plan_sizes(dimensions, chunks, "reduce_scatter", "themis")]
+def planned(npus: Sequence[int], reciprocals: Sequence[int], chunk: int, count: int) -> list[Any]:
+    """Return the orders of the planner, whose loads are floats, and check them by exact loads."""
+    rates = [lcm(*reciprocals) // one for one in reciprocals]
+    dimensions = [QueueDimension(n, float(rate)) for n, rate in zip(npus, rates, strict=True)]
+    plans = plan_sizes(dimensions, [chunk] * count, "reduce_scatter", "themis")
+    exact = reference.orders([*zip(npus, rates, strict=True)], chunk, count)
+    assert [[*one.order] for one in plans] == exact
+    return [one.order for one in plans]
 
 
-@pytest.mark.parametrize("sizes", [EQUAL, UNLIKE, FOUR, FLAT], ids=["equal", "unlike", "4", "flat"])
+@pytest.mark.parametrize(
+    "sizes",
+    [EQUAL, UNLIKE, FOUR, FLAT, AREA, ODD],
+    ids=["equal", "unlike", "4", "flat", "area", "odd"],
+)
 @pytest.mark.parametrize("chunk", [1 << 12, 3 << 14, 1 << 23], ids=["4K", "48K", "8M"])
 @pytest.mark.parametrize("ready", [1.0, 0.4])
 def test_orders_are_those_of_the_planner(
     sizes: tuple[Sequence[int], Sequence[int]], chunk: int, ready: float
 ) -> None:
-    assert orders(tracker(*sizes), [chunk] * 64, ready) == planned(*sizes, [chunk] * 64)
+    assert orders(tracker(*sizes), [chunk] * 64, ready) == planned(*sizes, chunk, 64)
 
 
 def test_one_dimension_is_all_there_is() -> None:

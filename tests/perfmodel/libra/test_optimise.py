@@ -27,7 +27,10 @@ def _id(row: Row) -> str:
 @pytest.mark.parametrize("row", MEASURED, ids=_id)
 def test_optima_are_those_of_the_authors(row: Row, tmp_path: Path) -> None:
     found = optimise(problem(tmp_path, row.workload, row.net, row.constraints, row.objective))
-    assert [one / GB for one in found.bytes_per_s] == pytest.approx(row.gb_per_s, abs=0.05)
+    near = (
+        0.005 if row.cost is None else 0.001
+    )  # half a printed digit where another solver found it
+    assert [one / GB for one in found.bytes_per_s] == pytest.approx(row.gb_per_s, abs=near)
     digits = 0.0005 / row.time_ms if row.cost is None else 0.0  # of those that are printed
     assert found.time_s * 1e3 == pytest.approx(row.time_ms, rel=max(1e-4, digits))
     if row.cost is not None:
@@ -143,8 +146,7 @@ def test_without_collectives_the_product_is_that_of_the_cheapest_network() -> No
     assert [one / GB for one in found.bytes_per_s] == pytest.approx((8, 0), abs=1e-5)
 
 
-def test_product_has_the_lower_of_two_minima() -> None:
-    # Compute is so long that time hardly matters; but below the bound of b0 the price of b1 does.
+def test_product_is_no_more_than_on_a_grid() -> None:
     dimensions = (Dimension("ring", 2, 1e-9), Dimension("switch", 2, 4e-9, 10e-9, 10e-9))
     works = [Workload("a", 0.01, ((900e9, 1e9),)), Workload("b", 0.01, ((1e9, 700e9),), 0.5)]
     texts = ["total <= 1000", "total >= 10"]
@@ -156,7 +158,39 @@ def test_product_has_the_lower_of_two_minima() -> None:
     assert found.value == pytest.approx(best, rel=0.01)
 
 
+@pytest.mark.parametrize("sent_0", [1e9, 90e9])
+def test_without_compute_the_product_does_not_depend_on_the_total(sent_0: float) -> None:
+    # b0 has to be 2 b1, so time x cost is 2 x 60 for dimension 0 and 60 for dimension 1, each at a
+    # price of 1 for all four NPUs, with any total from 50 on.
+    dimensions = (Dimension("ring", 2, 0.25e-9), Dimension("ring", 2, 0.25e-9))
+    works = [Workload("a", 0.0, ((sent_0, 60e9),))]
+    texts = ["total >= 50", "b0 >= 2 b1"]
+    found = optimise(problem_of(dimensions, works, texts, "time_x_cost", "test", priced=True))
+    assert found.value == pytest.approx(180, rel=1e-6)
+
+
 _SENT = st.floats(1e6, 1e13)
+_RATES = st.tuples(*[st.floats(1e6, 1e13)] * 3)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(_SENT, _SENT, st.floats(0, 1e13)), min_size=1, max_size=4),
+    *(st.floats(0, 1e6), _RATES, _RATES, st.floats(0, 1)),
+)
+def test_product_between_two_allocations_is_at_most_the_larger(
+    sent: list[tuple[float, float, float]],
+    compute_s: float,
+    first: tuple[float, ...],
+    second: tuple[float, ...],
+    share: float,
+) -> None:
+    # The product is quasiconvex, so optimise need not search for several minima.
+    dimensions = tuple(Dimension("ring", 4, price * 1e-9) for price in (1, 2, 5))
+    work = Workload("w", compute_s, tuple(sent))
+    value = problem_of(dimensions, [work], [], "time_x_cost", "t", priced=True).value
+    between = [a + share * (b - a) for a, b in zip(first, second, strict=True)]
+    assert value(between) <= max(value(first), value(second)) * (1 + 1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -207,9 +241,3 @@ def test_no_feasible_change_is_better(
         moved = [rate * 300 * GB / sum(moved) for rate in moved]
         if moved[0] >= moved[1] and moved[2] <= 150 * GB:
             assert given_problem.value(moved) >= found.value * (1 - 1e-6)
-
-
-@pytest.mark.parametrize("starts", [0, True])
-def test_starts_are_checked(starts: int) -> None:
-    with pytest.raises((TypeError, ValueError), match=r"^starts must be "):
-        optimise(_two(1.0), starts)

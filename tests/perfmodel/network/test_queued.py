@@ -3,13 +3,14 @@
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.collectives.themis.network import SHARED
+from perfmodel.collectives.themis.network import SHARED, queue_dimensions
 from perfmodel.collectives.themis.plan import POLICIES
 from perfmodel.collectives.themis.queues import LATENCY_MODES
-from perfmodel.collectives.themis.run import Queuing
+from perfmodel.collectives.themis.run import Queuing, run_chunks
 from perfmodel.network.queued import run_queued
 from perfmodel.network.run import run_collective
 from perfmodel.topology.parse import parse_topology
+from tests.docs.pages import ROOT
 
 
 def test_result_of_a_mesh() -> None:
@@ -41,6 +42,18 @@ def test_an_npu_sends_no_faster_than_its_link_on_a_tree(policy: str) -> None:
         result = run_queued(fred, "all_reduce", GIB, how=Queuing(policy, latency=latency))
         assert result.time_s >= 2 * 19 / 20 * GIB / 3e12
         assert result.time_s == pytest.approx(simulated_s, rel=0.02)
+
+
+def test_page_has_the_times_of_a_tree() -> None:
+    fred = parse_topology("fred-d")
+    shared_s = run_queued(fred, "all_reduce", GIB).time_s
+    _, services = run_chunks(queue_dimensions(fred, range(20)), GIB, "all_reduce", Queuing())
+    independent_s = max(one.done_s for one in services)
+    npu_s = 2 * 19 / 20 * GIB / 3e12
+    page = " ".join((ROOT / "docs/how-to/themis.md").read_text("utf-8").split())
+    assert f"`fred-d` takes {1e6 * shared_s:.0f} µs" in page
+    assert f"independent dimensions would take {1e6 * independent_s:.0f} µs" in page
+    assert f"allows no less than {1e6 * npu_s:.0f} µs" in page
 
 
 @pytest.mark.parametrize("group", [[0, 0], [0, 20], [3]], ids=["twice", "beyond", "alone"])

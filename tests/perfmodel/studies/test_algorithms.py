@@ -106,6 +106,14 @@ def test_what_the_page_and_the_report_say_of_the_torus_and_fred_d() -> None:
     assert ratio["all_to_all"] > 3 and ratio["broadcast"] == pytest.approx(2, rel=0.01)
 
 
+def test_page_has_the_times_with_queues_and_on_links() -> None:
+    torus = parse_topology("torus:5x4")
+    queued = run_queued(torus, "all_reduce", SIZE, how=Queuing("themis"))
+    on_links = run_collective(torus, "all_reduce", SIZE, algorithm="themis")
+    text = f"{queued.time_s * 1e6:.2f} µs with queues and {on_links.time_s * 1e6:.2f} µs on links"
+    assert text in PAGE.read_text("utf-8")
+
+
 def test_cheaper_networks_catch_up_where_switches_save_no_bytes() -> None:
     topologies = [parse_topology(name) for name in ("mesh:5x4", "torus:5x4", "fred-d")]
     rows = compare_algorithms(topologies, PATTERNS_COMPARED, SIZES_COMPARED_BYTES[:2], [None])

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from perfmodel.studies.budgets import BUDGETS, NETWORKS, WORKLOADS, at_budget, budget_points
+from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,9 @@ def test_more_bandwidth_gains_less() -> None:
     for one in points:
         assert sum(one.cheapest.bytes_per_s) == pytest.approx(one.gb_per_s * 1e9)
         assert one.cheapest.kkt_residual is not None and one.cheapest.kkt_residual < 1e-5
+    page = (ROOT / "docs/explanation/wires.md").read_text("utf-8")
+    at_500, at_100 = ([one.speedup for one in points if one.gb_per_s == gb] for gb in (500, 100))
+    gains = [one.gain for one in points]
+    assert f"is {min(at_500):.2f} to {max(at_500):.2f} times as fast" in page
+    assert f"at 100 GB/s, {min(at_100):.2f} to {max(at_100):.2f} times" in page
+    assert f"the least time x cost is {min(gains):.1f} to {max(gains):.1f} times below" in page

@@ -1,5 +1,6 @@
 """Tests of perfmodel.studies.wires, and what docs/explanation/wires.md says of its results."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -21,7 +22,12 @@ from perfmodel.studies.wires import (
     best_split,
     given_split,
 )
+from perfmodel.training.estimate import estimate
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload
 from tests.docs.pages import ROOT
+
+PAGE = (ROOT / "docs/explanation/wires.md").read_text("utf-8")
 
 NAMES = [fabric.name for fabric in FABRICS]
 
@@ -104,9 +110,54 @@ def test_rows_of_the_section_are_within_tolerance() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_page_has_the_exposed_communication(workload: str) -> None:
-    shown = [f"{1e3 * one.exposed_s():.1f}" for one in compared(workload, "measured").values()]
-    page = (ROOT / "docs/explanation/wires.md").read_text("utf-8")
-    assert f"\n| {' | '.join([workload, *shown])} |\n" in page
+    found = compared(workload, "measured")
+    shown = [f"{1e3 * one.exposed_s():.1f}" for one in found.values()]
+    assert f"\n| {' | '.join([workload, *shown])} |\n" in PAGE
+    best = found["best FRED"]
+    l1s = next(count for count, fabric in FRED.items() if fabric is best.fabric)
+    rates = [f"{rate / 1e12:.1f}" for rate in best.rates]
+    change = f"{100 * (best.exposed_s() / found['FRED-D'].exposed_s() - 1):.0f} %"
+    assert f"\n  | {' | '.join([workload, str(l1s), *rates, change])} |\n" in PAGE
+
+
+@pytest.mark.slow
+def test_page_has_the_wires_that_limited_npus_need() -> None:
+    found = {
+        name: best_of(FRED.values(), name, "measured", NPU_L1_BYTES_PER_S) for name in WORKLOADS
+    }
+    needed = {name: f"{one.wires_bytes_per_s / 1e12:.0f} TB/s" for name, one in found.items()}
+    assert needed["gpt-3"] == needed["llama-3-70b"]
+    assert (
+        f"{needed['gpt-3']} for GPT-3 and Llama-3-70B, {needed['transformer-17b']} for "
+        f"Transformer-17B and {needed['mixtral-8x7b']} for Mixtral"
+    ) in PAGE
+    for name, one in found.items():
+        fred_d = given_split(FRED[5], name, "measured", FRED_D_RATES)
+        assert one.exposed_s() == pytest.approx(fred_d.exposed_s(), rel=0.02)
+
+
+@pytest.mark.slow
+def test_page_has_the_shares_of_compute_and_the_gains_of_iterations() -> None:
+    shares, gains, worse, better = [], [], [], []
+    for workload in WORKLOADS:
+        found = compared(workload, "measured")
+        runs = {
+            name: estimate(
+                Request.of(one.fabric.topology(one.rates, one.protocol), load_workload(workload))
+            )
+            for name, one in found.items()
+        }
+        fred_d, fred = runs["FRED-D"], found["best FRED"]
+        shares.append(fred_d.critical_path_s["compute"] / fred_d.iteration_time_s)
+        gains += [fred_d.iteration_time_s / one.iteration_time_s - 1 for one in runs.values()]
+        worse.append(found["mesh"].exposed_s() / fred.exposed_s() - 1)
+        better.append(1 - found["best hybrid"].exposed_s() / fred.exposed_s())
+    percent = "{:.0f} % to {:.0f} %".format
+    assert f"is {percent(100 * min(shares), 100 * max(shares))} of the iterations" in PAGE
+    assert f"whole iterations gain at most {math.ceil(1000 * max(gains)) / 10} %" in PAGE
+    assert f"the mesh exposes {percent(100 * min(worse), 100 * max(worse))} more" in PAGE
+    assert min(better) > -0.002 and 0.01 < max(better) < 0.02
+    assert "as good as the best FRED tree or 1 to 2 % better" in PAGE
 
 
 def test_hybrids_have_no_top_switch() -> None:

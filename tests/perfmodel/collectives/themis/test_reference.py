@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.themis.network import QueueDimension
+from perfmodel.collectives.themis.phases import phases_of
+from perfmodel.collectives.themis.plan import ChunkPlan
+from perfmodel.collectives.themis.queues import serve
 from perfmodel.collectives.themis.run import Queuing, run_chunks
 from tests.examples import examples
 
@@ -40,7 +43,11 @@ def test_any_orders_take_the_same_time() -> None:
     rng = random.Random(3)
     dimensions = [(8, 50_000_000_000), (4, 100_000_000_000), (2, 50_000_000_000)]
     found = [rng.sample(range(3), 3) for _ in range(12)]
-    times = {
-        intra: reference.time_s(dimensions, 1 << 20, found, intra) for intra in ("fifo", "scf")
-    }
+    ours = [QueueDimension(npus, float(rate)) for npus, rate in dimensions]
+    chunks = [phases_of(ChunkPlan(1 << 20, tuple(one)), ours, "all_reduce") for one in found]
+    times: dict[str, float] = {}
+    for intra in ("fifo", "scf"):
+        times[intra] = max(one.done_s for one in serve(chunks, ours, intra))
+        expected = reference.time_s(dimensions, 1 << 20, found, intra)
+        assert times[intra] == pytest.approx(expected, rel=1e-12)
     assert times["fifo"] != times["scf"]
