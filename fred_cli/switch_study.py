@@ -16,8 +16,9 @@ from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
+from perfmodel.studies.study.contents import flat
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
-from perfmodel.studies.study.inputs import flat, key_of
+from perfmodel.studies.study.inputs import key_of
 from perfmodel.studies.study.kind import Kind, Row, check_roots
 from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of

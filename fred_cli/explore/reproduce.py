@@ -10,7 +10,8 @@ import yaml
 
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import Inputs, Part, Resolver, flat, part_of
+from perfmodel.studies.study.contents import flat
+from perfmodel.studies.study.inputs import Inputs, Part, Resolver, part_of
 from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS

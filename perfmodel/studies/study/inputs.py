@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
+from .contents import digest_of, flat, named_files
 from .file import ROOTS, WHOLE
 from .kind import check_roots
 
@@ -35,7 +36,6 @@ __all__ = [
     "Part",
     "Resolver",
     "column_of",
-    "flat",
     "identity_of",
     "key_of",
     "part_of",
@@ -72,7 +72,7 @@ class Part:
     Parameters
     ----------
     digest : str
-        Of all that follows and of the timing records that the file names.
+        Of all that follows and of the files that the file names.
     name : str
         As the study file names it.
     data : mapping
@@ -236,7 +236,8 @@ class Resolver:
             at = error.field
             changed = next((key for key in changes if f"{at}.".startswith(f"{key}.")), None)
             if changed is None:
-                raise self._refused(root, f"{name}: {at}: {error.message}") from None
+                message = f"{at}: {error.message}" if at else error.message
+                raise self._refused(root, f"{name}: {message}") from None
             raise self._refused(f"{root}.{changed}", error.message) from None
 
     def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
@@ -333,28 +334,16 @@ def part_of(root: str, name: str, data: object, folder: Path) -> Part:
     Raises
     ------
     InputError
-        A field is unknown, missing or out of range.
+        A field is unknown, missing or out of range, or a file that ``data`` names is malformed.
     """
     checked = _validated(root, data)
-    records = [_record_digest(folder, path) for path in _records(checked)]
-    return Part(_digest([root, name, checked, records]), name, checked, str(folder))
+    files = digest_of(named_files(checked, folder))
+    return Part(_digest([root, name, checked, files]), name, checked, str(folder))
 
 
 def column_of(name: str) -> str:
     """Return the column name of a study field, which is also its name in constraints."""
     return name.removeprefix("strategy.")
-
-
-def flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
-    """Yield the values in nested mappings and lists, each with its dotted path."""
-    if isinstance(value, Mapping):
-        for key, inner in cast("Mapping[str, object]", value).items():
-            yield from flat(f"{name}.{key}", inner)
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(cast("Sequence[object]", value)):
-            yield from flat(f"{name}.{index}", inner)
-    else:
-        yield name, value
 
 
 @lru_cache(maxsize=1024)
@@ -372,26 +361,6 @@ def _validated(root: str, data: object) -> dict[str, Any]:
     else:
         model = NpuEntry if root == "npu" else MemoryFile
     return validate(model, data, "").model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _records(data: object, key: str = "") -> Iterator[str]:
-    """Yield the paths of the timing records that a file names."""
-    if isinstance(data, Mapping):
-        for name, inner in cast("Mapping[str, object]", data).items():
-            yield from _records(inner, name)
-    elif isinstance(data, list):
-        for inner in cast("list[object]", data):
-            yield from _records(inner, key)
-    elif isinstance(data, str) and key.endswith("record") and data.endswith(".json"):
-        yield data
-
-
-def _record_digest(folder: Path, name: str) -> str:
-    path = folder / name
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:  # the estimate of the point loads the record, and reports the error
-        return ""
 
 
 def _digest(value: object) -> str:

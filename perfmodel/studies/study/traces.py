@@ -1,11 +1,10 @@
 """Points that are runs of execution traces: what their inputs come to, and their figures."""
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from fred_hw.choices import find_choice, not_one_of
 from fred_hw.errors import InputError
@@ -16,8 +15,9 @@ from perfmodel.chakra.traces import find_traces
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 
 from .axes import Value
+from .contents import digest_of, named_files
 from .file import TRACE_FIGURES, TRACE_ROOTS
-from .inputs import flat, key_of
+from .inputs import key_of
 from .kind import Comparison, Kind, Row, check_roots
 from .version import model_version
 
@@ -28,11 +28,26 @@ _MAX_QUEUES = 1024
 
 @dataclass(frozen=True)
 class _File:
-    """A file, a set of traces or the name of a fabric; equal contents have equal digests."""
+    """A file, a set of traces or the name of a fabric; equal contents have equal digests.
+
+    Parameters
+    ----------
+    digest : str
+        Of the contents, with those of all files that they name.
+    name : str
+        As the study file names it.
+    folder : Path
+        Where relative paths start, also of files in the names of fabrics.
+    """
 
     digest: str
     name: str = field(compare=False)
-    path: str = field(compare=False)
+    folder: Path = field(compare=False)
+
+    @property
+    def path(self) -> Path:
+        """Path of the file, or prefix of the traces."""
+        return self.folder / self.name
 
 
 @dataclass(frozen=True)
@@ -111,37 +126,32 @@ class _Resolver:
         path = self._folder / name
         try:
             if part == "traces":
-                return _File(_digest(find_traces(path)), name, str(path))
-            if part == "network" and not name.endswith(SUFFIXES):
-                found = find_choice(name, FABRICS) or name
-                if said_of(found) is None:
-                    parse_topology(found)  # refuses the name
-                return _File(found, found, found)
-            return _File(_digest(_named(path)), name, str(path))
+                return _File(digest_of(find_traces(path)), name, self._folder)
+            if part == "network":
+                return self._network(name)
+            return self._with_files(name, read_data(path))
         except InputError as error:
             message = error.message if name in error.message else f"{name}: {error.message}"
             raise self._refused(part, message) from None
 
+    def _network(self, name: str) -> _File:
+        found = find_choice(name, FABRICS) or name
+        if (said := said_of(found)) is not None:
+            files = digest_of(named_files(said, self._folder))
+            return _File(f"{found} {files}", found, self._folder)
+        if name.endswith(SUFFIXES):
+            return self._with_files(name, read_data(self._folder / name))
+        parse_topology(name, base=self._folder)  # refuses all but files of ns-3, which name none
+        return self._with_files(name, None)
+
+    def _with_files(self, name: str, data: object) -> _File:
+        """Return a file, given its contents, with the files that they name."""
+        path = self._folder / name
+        digest = digest_of((path, *named_files(data, path.parent)))
+        return _File(digest, name, self._folder)
+
     def _refused(self, part: str, message: str) -> InputError:
         return InputError(self._source, f"space.{part}", message)
-
-
-def _named(path: Path) -> Iterator[Path]:
-    """Yield a file, and the files that it and those name: topologies, records and traces."""
-    data, seen = read_data(path), set[Path]()
-    yield path
-    for _, value in flat("", cast("object", data)):
-        inner = path.parent / value if isinstance(value, str) and "\0" not in value else path
-        if inner != path and inner not in seen and inner.is_file():
-            seen.add(inner)
-            yield from _named(inner) if inner.name.endswith(SUFFIXES) else [inner]
-
-
-def _digest(paths: Iterator[Path] | Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def _identity(part: _File | str | int | None) -> str:
@@ -157,13 +167,14 @@ def _evaluate(inputs: _Inputs) -> Row:
     """Return where the time of the rank that ends last goes."""
     memory, groups = inputs.remote_memory, inputs.groups
     given = estimate.Inputs(
-        Path(inputs.system.path),
-        Path(memory.path) if memory else None,
-        (Path(groups.path),) if groups else (),
+        inputs.system.path,
+        memory.path if memory else None,
+        (groups.path,) if groups else (),
         inputs.network_model,
         queues=inputs.num_queues_per_dim,
+        base=inputs.network.folder,
     )
-    [found] = estimate.estimate_traces(inputs.traces.path, [inputs.network.path], given)
+    [found] = estimate.estimate_traces(str(inputs.traces.path), [inputs.network.name], given)
     last = max(found.ranks, key=lambda rank: rank.total_ns)
     return {**asdict(last), "records": "; ".join(found.provenance.said_records)}
 

@@ -8,6 +8,7 @@ import yaml
 
 from fred_hw.errors import InputError
 from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver
+from perfmodel.studies.study.training import topology_of
 from perfmodel.switch_timing.record import RECORDS
 from tests.written import written
 
@@ -63,6 +64,27 @@ def test_a_record_that_changes_changes_the_key(tmp_path: Path) -> None:
         written(tmp_path / "r.json", text)
         keys.append(inputs(tmp_path, topology="f.yaml").key("1"))
     assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize("topology", ["outer.yaml", "wafers:2xinner.yaml"])
+def test_a_file_of_one_wafer_that_changes_changes_the_key(tmp_path: Path, topology: str) -> None:
+    written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
+    found: list[tuple[str, int]] = []
+    for columns in (4, 2):
+        mesh = {"kind": "mesh", "columns": columns, "rows": 4}
+        written(tmp_path / "inner.yaml", mesh)
+        one = inputs(tmp_path, topology=topology)
+        found.append((one.key("1"), topology_of(one.topology).npus))
+    assert found[0][0] != found[1][0]
+    assert [npus for _, npus in found] == [32, 16]
+
+
+def test_a_malformed_file_in_a_topology_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
+    written(tmp_path / "inner.yaml", "kind: [")
+    line = r"s\.yaml: space\.topology: outer\.yaml: inner\.yaml: must be YAML"
+    with pytest.raises(InputError, match=line):
+        inputs(tmp_path, topology="outer.yaml")
 
 
 def test_fields_have_dotted_paths() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.files import write
+from perfmodel.studies.study.point import evaluate
 from perfmodel.studies.study.run import run_study
 from perfmodel.studies.study.store import open_store
 from tests.perfmodel.astra.engine.nodes import collective, compute
@@ -74,6 +75,48 @@ def test_files_that_files_name_are_part_of_the_inputs(folder: Path) -> None:
     written(folder / "mesh.yaml", "kind: mesh\ncolumns: 2\nrows: 1\nlink_bytes_per_s: 1e+9\n")
     after = set(planned(folder, space, objectives=["total_ns"]).work().numbers)
     assert len(before | after) == 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("other.yaml", id="file_that_names_this_one"),
+        pytest.param("x" * 256, id="too_long_for_a_path"),
+    ],
+)
+def test_files_may_have_any_texts(folder: Path, text: str) -> None:
+    written(folder / "sys.yaml", f"{{all-reduce-implementation: [ring], unknown: {text}}}")
+    written(folder / "other.yaml", "[sys.yaml]")
+    plan = planned(folder, {**SPACE, "network": "net.yaml"}, objectives=["total_ns"])
+    assert len(plan.work().numbers) == 4
+
+
+NS3 = "3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 {rate}00Gbps 0.001ms 0\n"
+
+
+@pytest.mark.parametrize(
+    ("network", "file", "text"),
+    [
+        ("wafers:2xinner.yaml", "inner.yaml", "{{kind: mesh, columns: {rate}, rows: 2}}"),
+        ("net.txt", "net.txt", NS3),
+    ],
+    ids=["wafers", "ns3"],
+)
+def test_networks_are_found_and_followed_from_any_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, network: str, file: str, text: str
+) -> None:
+    """A study runs in any folder; paths in names start from that of the study file."""
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    space = {**SPACE, "traces": "one", "network": network, "network_model": "fluid"}
+    keys = list[str]()
+    for rate in (1, 2):
+        written(folder / file, text.format(rate=rate))
+        plan = planned(folder, space, objectives=["total_ns"])
+        row = evaluate(plan.point(0))
+        assert (row["error"], row["network"]) == (None, network)
+        keys.append(row["key"])
+    assert keys[0] != keys[1]
 
 
 @pytest.mark.parametrize(
