@@ -14,10 +14,12 @@ from fred_hw.errors import InputError
 from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.libra.authors import load_prices
-from perfmodel.libra.network import TIERS
+from perfmodel.libra.network import TIERS, Prices
+from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology import files as topologies
-from perfmodel.topology.files import NpuEntry
+from perfmodel.topology.files import NpuEntry, build_topology
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from perfmodel.training.options import OPTIONS, Options
 from perfmodel.workloads import file as workloads
@@ -39,6 +41,8 @@ __all__ = [
     "identity_of",
     "key_of",
     "part_of",
+    "prices_of",
+    "topology_of",
 ]
 
 SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
@@ -51,7 +55,7 @@ PARTS: Mapping[str, Collection[str]] = {
     "memory": ("remote_memory",),
     "strategy": ("strategy", "workload"),
     "options": tuple(OPTIONS),
-    "tiers": ("tiers", "prices"),
+    "tiers": ("tiers", "prices", "topology"),
 }
 """Fields of ``Inputs``, each with the first parts of the names of the study fields that set it."""
 
@@ -177,7 +181,10 @@ class Resolver:
             known = zip(chosen, OPTIONS.values(), strict=True)
             return self._options(tuple(str(one.default if v is None else v) for v, one in known))
         if part == "tiers":
-            return self._prices(values.get("tiers"), values.get("prices"))
+            if (tiers := values.get("tiers")) is None:
+                return None
+            topology = self.part("topology", values)
+            return self._prices(tiers, values.get("prices"), topology)
         given: dict[str, Value] = {}
         for name, value in values.items():
             root, _, rest = name.partition(".")
@@ -195,10 +202,8 @@ class Resolver:
         except InputError as error:
             raise self._refused(error.field, error.message) from None
 
-    def _tiers(self, tiers: Value, prices: Value) -> Part | None:
+    def _tiers(self, tiers: Value, prices: Value, topology: Part) -> Part:
         """Return the prices of the tiers of a text such as ``package-pod``."""
-        if tiers is None:
-            return None
         try:
             known = TIERS if prices is None else load_prices(self._folder / str(prices))
         except InputError as error:
@@ -210,7 +215,13 @@ class Resolver:
                 message = f"must be tiers such as {'-'.join(known)}, not {tiers!r}"
                 raise self._refused("tiers", message)
             data[str(place)] = known[name]._asdict()
-        return Part(_digest(["tiers", data]), str(tiers), data, str(self._folder))
+        part = Part(_digest(["tiers", data]), str(tiers), data, str(self._folder))
+        network = topology_of(topology)
+        try:
+            cost_of(network, prices_of(part))
+        except InputError as error:
+            raise self._refused("tiers", error.message) from None
+        return part
 
     def _part(self, root: str, *given: tuple[str, type, Value]) -> Part | None:
         changes = {key: value for key, _, value in given}
@@ -303,6 +314,17 @@ class Resolver:
 
     def _refused(self, field: str, message: str) -> InputError:
         return InputError(self._source, f"space.{field}", message)
+
+
+@lru_cache(maxsize=16)  # with all that is known of its routes and collectives
+def topology_of(part: Part) -> Topology:
+    """Return the topology of a point."""
+    return build_topology(part.data, part.name, Path(part.folder))
+
+
+def prices_of(tiers: Part) -> list[Prices]:
+    """Return the prices of each dimension, the innermost first."""
+    return [Prices(**one) for one in tiers.data.values()]
 
 
 def key_of(version: str, identities: Iterable[str]) -> str:

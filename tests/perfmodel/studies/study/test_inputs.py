@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver
-from perfmodel.studies.study.training import topology_of
+from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver, topology_of
 from perfmodel.switch_timing.record import RECORDS
 from tests.written import written
 
