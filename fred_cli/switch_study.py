@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,6 @@ from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
 from perfmodel.studies.study.contents import flat
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
-from perfmodel.studies.study.inputs import key_of
 from perfmodel.studies.study.kind import Kind, Row, check_roots
 from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of
@@ -84,11 +83,6 @@ class _Inputs:
     simulator: str
     regression: bool
     seed: int
-
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and of a version."""
-        parts = (_identity(getattr(self, one.name)) for one in fields(self))
-        return key_of(version, parts)
 
 
 class _Resolver:

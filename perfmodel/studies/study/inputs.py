@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -39,7 +39,6 @@ __all__ = [
     "Resolver",
     "column_of",
     "identity_of",
-    "key_of",
     "part_of",
     "prices_of",
     "topology_of",
@@ -116,10 +115,6 @@ class Inputs:
     strategy: Strategy
     options: Mapping[str, str]
     tiers: Part | None = None
-
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and of a model version."""
-        return key_of(version, (identity_of(getattr(self, part)) for part in PARTS))
 
     def fields(self) -> dict[str, Any]:
         """Return all inputs, keyed by dotted path."""
@@ -325,11 +320,6 @@ def topology_of(part: Part) -> Topology:
 def prices_of(tiers: Part) -> list[Prices]:
     """Return the prices of each dimension, the innermost first."""
     return [Prices(**one) for one in tiers.data.values()]
-
-
-def key_of(version: str, identities: Iterable[str]) -> str:
-    """Return the key of a point: the hash of its parts' identities and of a version."""
-    return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
 
 
 def identity_of(part: Part | Strategy | Mapping[str, str] | str | None) -> str:

@@ -1,5 +1,6 @@
 """Kinds of studies: what their points are, and where the figures come from."""
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from .axes import Value
 from .shared import Numbers
 from .space import Space
 
-__all__ = ["Bounds", "Comparison", "Kind", "Resolving", "Row", "check_roots"]
+__all__ = ["Bounds", "Comparison", "Kind", "Resolving", "Row", "check_roots", "key_of"]
 
 Row = dict[str, Any]
 """Inputs, figures and provenance of a point, keyed by column name."""
@@ -28,7 +29,7 @@ class Resolving(Protocol):
     """Interface of resolvers, which find the inputs of points and share common parts."""
 
     def inputs(self, values: Mapping[str, Value]) -> Any:
-        """Return the inputs of a point, an object with a method ``key(version)``."""
+        """Return the inputs of a point, an object with an attribute for each part."""
         ...
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
@@ -63,6 +64,11 @@ def check_roots(
             hint = did_you_mean(root, roots)
             message = f"must begin with one of {', '.join(roots)}, not {root!r}{hint}"
             raise InputError(source, f"space.{name}", message)
+
+
+def key_of(version: str, identities: Iterable[str]) -> str:
+    """Return the key of a point: the hash of its parts' identities and of a version."""
+    return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
 
 
 def _no_value(_inputs: Any, _name: str) -> None:
@@ -160,3 +166,7 @@ class Kind:
     value_of: Callable[[Any, str], Any] = _no_value
     bounds: Callable[[Space, Resolving, Sequence[str]], Bounds] = _no_bounds
     comparison: Comparison | None = None
+
+    def key(self, inputs: Any, version: str) -> str:
+        """Return the key of a point, given its inputs and the version of the model."""
+        return key_of(version, (self.identity(getattr(inputs, part)) for part in self.parts))

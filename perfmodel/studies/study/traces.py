@@ -17,7 +17,6 @@ from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from .axes import Value
 from .contents import digest_of, named_files
 from .file import TRACE_FIGURES, TRACE_ROOTS
-from .inputs import key_of
 from .kind import Comparison, Kind, Row, check_roots
 from .version import model_version
 
@@ -73,10 +72,6 @@ class _Inputs:
     groups: _File | None
     network_model: str
     num_queues_per_dim: int
-
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and a version of the model."""
-        return key_of(version, (_identity(getattr(self, one.name)) for one in fields(self)))
 
 
 class _Resolver:

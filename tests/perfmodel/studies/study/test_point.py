@@ -28,7 +28,7 @@ def point(**changes: Any) -> Point:
     values = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": "MP1-DP4-PP1"}
     values |= {name.replace("__", "."): value for name, value in changes.items()}
     inputs = Resolver(Path("s.yaml")).inputs(values)
-    return Point(TRAINING, inputs.key(""), values, inputs, "", 7)
+    return Point(TRAINING, TRAINING.key(inputs, ""), values, inputs, "", 7)
 
 
 def test_a_row_has_the_figures_of_the_estimate() -> None:
