@@ -11,14 +11,14 @@ from typing import Any
 
 from fred_cli.cell_options import read_cells
 from fred_cli.cosimulation import LATENCIES, load_testbench, regression_of
-from fred_hw.choices import find_choice, not_one_of
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
 from perfmodel.studies.study.contents import flat
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
-from perfmodel.studies.study.kind import Kind, Row, check_roots
+from perfmodel.studies.study.kind import Kind, Resolver, Row
 from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of
 
@@ -85,41 +85,30 @@ class _Inputs:
     seed: int
 
 
-class _Resolver:
+class _Resolver(Resolver):
     """Resolver of the inputs of switches; each specification is generated once.
 
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
+    Parameters are those of :class:`Resolver`.
     """
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._specification = lru_cache(maxsize=4096)(self._generated)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
-        """Return the inputs of a switch.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, SWITCH_ROOTS, _DEFAULTS, self._source)
+        self.check_roots(values, SWITCH_ROOTS, _DEFAULTS)
         found = _Inputs(**{part: self.part(part, values) for part in _PARTS})
         if not (found.liberty or found.simulator):
             message = "must be given for area and clock, or simulator for cycles"
-            raise self._refused("liberty", message)
+            raise self.refused("liberty", message)
         if found.regression and not found.simulator:
-            raise self._refused("simulator", "must be given with regression")
+            raise self.refused("simulator", "must be given with regression")
         if found.regression and found.level not in LATENCIES:
             message = f"must be {' or '.join(LATENCIES)} with regression, not {found.level!r}"
-            raise self._refused("level", message)
+            raise self.refused("level", message)
         return found
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs with a given name."""
         if part == "specification":
             given = {name: one for name, one in values.items() if one is not None}
             changes = [
@@ -135,26 +124,21 @@ class _Resolver:
             value = _DEFAULTS[part]
         if part == "regression":
             if not isinstance(value, bool):
-                raise self._refused(part, f"must be true or false, not {value!r}")
+                raise self.refused(part, f"must be true or false, not {value!r}")
             return value
         if part == "seed":
-            if type(value) is not int or not 1 <= value <= _MAX_SEED:
-                message = f"must be an integer from 1 to {_MAX_SEED}, not {value!r}"
-                raise self._refused(part, message)
+            seed = self.integer(part, value, 1, _MAX_SEED)
             # Without a simulation all seeds are one point.
-            return value if self.part("simulator", values) else _DEFAULTS[part]
+            return seed if self.part("simulator", values) else _DEFAULTS[part]
         return self._checked(part, str(value))
 
     def _checked(self, part: str, text: str) -> str:
         if part == "liberty":
-            path = self._folder / text
+            path = self.folder / text
             if not text:
                 return text
             return str(path.resolve() if path.exists() else self._library(text))
-        known = _names(part)
-        if (found := find_choice(text, known)) is None:
-            raise self._refused(part, not_one_of(text, known))
-        return found
+        return self.choice(part, text, _names(part))
 
     def _library(self, text: str) -> Path:
         from synth.installed import library_path
@@ -162,16 +146,16 @@ class _Resolver:
         try:
             return library_path(text)
         except InputError as error:
-            raise self._refused("liberty", error.message) from None
+            raise self.refused("liberty", error.message) from None
 
     def _generated(
         self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]
     ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
-            raise self._refused("specification", message)
+            raise self.refused("specification", message)
         preset = find_choice(source, PRESETS)
-        path = preset or str(self._folder / source)
+        path = preset or str(self.folder / source)
         try:
             spec = load_spec(path, dict(changes))
         except InputError as error:
@@ -180,16 +164,13 @@ class _Resolver:
             message = (
                 error.message if changed or not error.field else f"{error.field}: {error.message}"
             )
-            raise self._refused(field, message) from None
+            raise self.refused(field, message) from None
         from gen.canonical import canonical_hash
 
         digest = canonical_hash(_design(spec, level).verilog)
         # The requested clock changes how a design is mapped.
         identity = f"{digest} {spec.model_dump_json() if measured else spec.clock_ns}"
         return _Part(source, spec, digest, identity)
-
-    def _refused(self, field: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{field}", message)
 
 
 def _names(part: str) -> Collection[str]:

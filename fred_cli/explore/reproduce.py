@@ -11,7 +11,7 @@ import yaml
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from perfmodel.studies.study.contents import flat
-from perfmodel.studies.study.inputs import Inputs, Part, Resolver, part_of
+from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, part_of
 from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
@@ -142,7 +142,7 @@ def _is_built_in(root: str, part: Part) -> bool:
         return False
     other = {"topology": "workload", "workload": "topology"}[root]
     names = {root: part.name, other: {"workload": "resnet-50", "topology": "fred-d"}[other]}
-    return getattr(Resolver(Path("built-in")).inputs(names), root) == part
+    return getattr(TrainingResolver(Path("built-in")).inputs(names), root) == part
 
 
 def _npu_changes(inputs: Inputs) -> Iterable[tuple[str, float]]:

@@ -28,7 +28,7 @@ from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strateg
 from .axes import Value
 from .contents import digest_of, flat, named_files
 from .file import ROOTS, WHOLE
-from .kind import check_roots
+from .kind import Resolver
 
 __all__ = [
     "PARTS",
@@ -36,7 +36,7 @@ __all__ = [
     "CombinationError",
     "Inputs",
     "Part",
-    "Resolver",
+    "TrainingResolver",
     "column_of",
     "identity_of",
     "part_of",
@@ -135,42 +135,22 @@ class Inputs:
         return found
 
 
-class Resolver:
-    """Resolver of the inputs of points; shared parts are resolved once.
-
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
-    """
+class TrainingResolver(Resolver):
+    """Resolver of the inputs of training iterations; parameters as for :class:`Resolver`."""
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._parts = lru_cache(maxsize=1024)(self._part)
         self._options = lru_cache(maxsize=1024)(self._checked_options)
         self._prices = lru_cache(maxsize=1024)(self._tiers)
 
     def inputs(self, values: Mapping[str, Value]) -> Inputs:
-        """Return the inputs of a point.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, ROOTS, WHOLE, self._source)
+        self.check_roots(values, ROOTS, WHOLE)
         if "prices" in values and "tiers" not in values:
-            raise self._refused("tiers", "must be given with prices")
+            raise self.refused("tiers", "must be given with prices")
         return Inputs(**{part: self.part(part, values) for part in PARTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs of a point, named as in ``PARTS``.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`inputs`.
-        """
         if part == "options":
             chosen = (values.get(name) for name in OPTIONS)
             known = zip(chosen, OPTIONS.values(), strict=True)
@@ -195,27 +175,26 @@ class Resolver:
         try:
             return Options(**dict(zip(OPTIONS, values, strict=True))).options
         except InputError as error:
-            raise self._refused(error.field, error.message) from None
+            raise self.refused(error.field, error.message) from None
 
     def _tiers(self, tiers: Value, prices: Value, topology: Part) -> Part:
         """Return the prices of the tiers of a text such as ``package-pod``."""
         try:
-            known = TIERS if prices is None else load_prices(self._folder / str(prices))
+            known = TIERS if prices is None else load_prices(self.folder / str(prices))
         except InputError as error:
-            at = f"{error.field}: " if error.field else ""
-            raise self._refused("prices", f"{prices}: {at}{error.message}") from None
+            raise self.refused_file("prices", str(prices), error) from None
         data: dict[str, dict[str, float]] = {}
         for place, name in enumerate(str(tiers).split("-")):
             if name not in known:
                 message = f"must be tiers such as {'-'.join(known)}, not {tiers!r}"
-                raise self._refused("tiers", message)
+                raise self.refused("tiers", message)
             data[str(place)] = known[name]._asdict()
-        part = Part(_digest(["tiers", data]), str(tiers), data, str(self._folder))
+        part = Part(_digest(["tiers", data]), str(tiers), data, str(self.folder))
         network = topology_of(topology)
         try:
             cost_of(network, prices_of(part))
         except InputError as error:
-            raise self._refused("tiers", error.message) from None
+            raise self.refused("tiers", error.message) from None
         return part
 
     def _part(self, root: str, *given: tuple[str, type, Value]) -> Part | None:
@@ -223,13 +202,13 @@ class Resolver:
         name = changes.pop("", None)
         if root == "npu":
             if name is not None:
-                raise self._refused("npu", f"must have fields such as npu.peak_flops, not {name!r}")
+                raise self.refused("npu", f"must have fields such as npu.peak_flops, not {name!r}")
             data: object = {}
-            folder = self._folder
+            folder = self.folder
         else:
             if root == "remote_memory" and name in (None, NO_MEMORY):
                 if changes:
-                    raise self._refused(
+                    raise self.refused(
                         f"{root}.{next(iter(changes))}", "must have a file to change"
                     )
                 return None
@@ -242,23 +221,22 @@ class Resolver:
             at = error.field
             changed = next((key for key in changes if f"{at}.".startswith(f"{key}.")), None)
             if changed is None:
-                message = f"{at}: {error.message}" if at else error.message
-                raise self._refused(root, f"{name}: {message}") from None
-            raise self._refused(f"{root}.{changed}", error.message) from None
+                raise self.refused_file(root, str(name), error) from None
+            raise self.refused(f"{root}.{changed}", error.message) from None
 
     def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
         """Return name, contents and folder of a topology, a workload or a remote memory."""
         if not isinstance(name, str):
-            raise self._refused(root, f"must be names or files, not {name!r}")
+            raise self.refused(root, f"must be names or files, not {name!r}")
         known = {"topology": FABRICS, "workload": WORKLOADS}.get(root, ())
         found = find_choice(name, known) or name
         if root == "topology" and (said := said_of(found)) is not None:
-            return found, {"protocol": "measured", **said}, self._folder
+            return found, {"protocol": "measured", **said}, self.folder
         if found in WORKLOADS and root == "workload":
-            return found, read_data(workload_path(found)), self._folder
+            return found, read_data(workload_path(found)), self.folder
         try:
             if name.endswith(SUFFIXES):
-                path = (self._folder / name).resolve()
+                path = (self.folder / name).resolve()
                 return name, read_data(path), path.parent
             if root == "remote_memory":
                 message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"
@@ -266,8 +244,7 @@ class Resolver:
             {"topology": parse_topology, "workload": load_workload}[root](name)  # refuses the name
             raise AssertionError(name)
         except InputError as error:
-            message = error.message if name in error.message else f"{name}: {error.message}"
-            raise self._refused(root, message) from None
+            raise self.refused_file(root, name, error) from None
 
     def _changed(self, root: str, data: object, path: Sequence[str], value: Value, key: str) -> Any:
         """Return ``data`` with the value at ``path`` replaced; integers index lists."""
@@ -276,7 +253,7 @@ class Resolver:
             items = cast("list[object]", data)
             if not first.isdecimal() or int(first) >= len(items):
                 message = f"must have an index below {len(items)}, not {first!r}"
-                raise self._refused(f"{root}.{key}", message)
+                raise self.refused(f"{root}.{key}", message)
             inner = self._changed(root, items[int(first)], rest, value, key) if rest else value
             return [*items[: int(first)], inner, *items[int(first) + 1 :]]
         found = cast("dict[str, object]", data) if isinstance(data, dict) else {}
@@ -288,14 +265,14 @@ class Resolver:
         try:
             base = parse_strategy(str(text))
         except InputError as error:
-            raise self._refused("strategy", error.message) from None
+            raise self.refused("strategy", error.message) from None
         sizes: dict[str, Any] = {key: value for key, value in given.items() if key}
         for key in sizes:
             if key not in SIZES:
                 message = f"must be one of {', '.join(SIZES)}{did_you_mean(key, SIZES)}"
-                raise self._refused(f"strategy.{key}", message)
+                raise self.refused(f"strategy.{key}", message)
         if not isinstance(sizes.get("sp", False), bool):
-            raise self._refused("strategy.sp", f"must be true or false, not {sizes['sp']!r}")
+            raise self.refused("strategy.sp", f"must be true or false, not {sizes['sp']!r}")
         try:
             return Strategy(**{**{size: getattr(base, size) for size in SIZES}, **sizes})
         except (TypeError, ValueError) as error:
@@ -303,12 +280,9 @@ class Resolver:
             for key in sizes:
                 if message.startswith(f"Strategy {key} "):
                     field, message = f"strategy.{key}", message.removeprefix(f"Strategy {key} ")
-                    raise self._refused(field, message) from None
+                    raise self.refused(field, message) from None
             message = message.removeprefix("strategy ")
-            raise CombinationError(self._source, "space.strategy", message) from None
-
-    def _refused(self, field: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{field}", message)
+            raise CombinationError(self.source, "space.strategy", message) from None
 
 
 @lru_cache(maxsize=16)  # with all that is known of its routes and collectives

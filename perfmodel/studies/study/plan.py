@@ -18,7 +18,7 @@ from .baseline import Baseline, read_baseline, with_npus
 from .constraints import Constraint, parse_constraint
 from .file import StudyFile, load_study_file
 from .inputs import CombinationError, column_of
-from .kind import Bounds, Kind, Resolving, key_of
+from .kind import Bounds, Kind, Resolver, key_of
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
@@ -74,7 +74,7 @@ class Plan:
         Of all distributions.
     kind : Kind
         What it is of.
-    resolver : Resolving
+    resolver : Resolver
         Finds the inputs of points.
     digest : str
         Hash of the contents of the study file, which distinguishes the study.
@@ -88,7 +88,7 @@ class Plan:
     objectives: tuple[str, ...]
     seed: int
     kind: Kind
-    resolver: Resolving
+    resolver: Resolver
     digest: str
     baseline: Baseline | None
 

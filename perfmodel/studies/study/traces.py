@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fred_hw.choices import find_choice, not_one_of
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.astra import estimate
@@ -17,7 +17,7 @@ from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from .axes import Value
 from .contents import digest_of, named_files
 from .file import TRACE_FIGURES, TRACE_ROOTS
-from .kind import Comparison, Kind, Row, check_roots
+from .kind import Comparison, Kind, Resolver, Row
 from .version import model_version
 
 __all__ = ["TRACES"]
@@ -74,79 +74,55 @@ class _Inputs:
     num_queues_per_dim: int
 
 
-class _Resolver:
-    """Finds the inputs of runs; a file is read once.
-
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
-    """
+class _Resolver(Resolver):
+    """Resolver of the inputs of runs; parameters as for :class:`Resolver`."""
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._file = lru_cache(maxsize=1024)(self._read)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
-        """Return the inputs of a run.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, TRACE_ROOTS, TRACE_ROOTS, self._source)
+        self.check_roots(values, TRACE_ROOTS, TRACE_ROOTS)
         return _Inputs(**{name: self.part(name, values) for name in TRACE_ROOTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs by its name."""
         value = values.get(part)
         if part == "network_model":
-            text = "fluid" if value is None else str(value)
-            if (found := find_choice(text, NETWORK_MODELS)) is None:
-                raise self._refused(part, not_one_of(text, NETWORK_MODELS))
-            return found
+            return self.choice(part, "fluid" if value is None else str(value), NETWORK_MODELS)
         if part == "num_queues_per_dim":
-            queues = 1 if value is None else value
-            if type(queues) is not int or not 1 <= queues <= _MAX_QUEUES:
-                raise self._refused(part, f"must be an integer from 1 to {_MAX_QUEUES:,}")
-            return queues
+            return self.integer(part, 1 if value is None else value, 1, _MAX_QUEUES)
         if value is None and part in ("remote_memory", "groups"):
             return None
         if not isinstance(value, str):
-            raise self._refused(part, f"must be names or files, not {value!r}")
+            raise self.refused(part, f"must be names or files, not {value!r}")
         return self._file(part, value)
 
     def _read(self, part: str, name: str) -> _File:
-        path = self._folder / name
+        path = self.folder / name
         try:
             if part == "traces":
-                return _File(digest_of(find_traces(path)), name, self._folder)
+                return _File(digest_of(find_traces(path)), name, self.folder)
             if part == "network":
                 return self._network(name)
             return self._with_files(name, read_data(path))
         except InputError as error:
-            message = error.message if name in error.message else f"{name}: {error.message}"
-            raise self._refused(part, message) from None
+            raise self.refused_file(part, name, error) from None
 
     def _network(self, name: str) -> _File:
         found = find_choice(name, FABRICS) or name
         if (said := said_of(found)) is not None:
-            files = digest_of(named_files(said, self._folder))
-            return _File(f"{found} {files}", found, self._folder)
+            files = digest_of(named_files(said, self.folder))
+            return _File(f"{found} {files}", found, self.folder)
         if name.endswith(SUFFIXES):
-            return self._with_files(name, read_data(self._folder / name))
-        parse_topology(name, base=self._folder)  # refuses all but files of ns-3, which name none
+            return self._with_files(name, read_data(self.folder / name))
+        parse_topology(name, base=self.folder)  # refuses all but files of ns-3, which name none
         return self._with_files(name, None)
 
     def _with_files(self, name: str, data: object) -> _File:
         """Return a file, given its contents, with the files that they name."""
-        path = self._folder / name
+        path = self.folder / name
         digest = digest_of((path, *named_files(data, path.parent)))
-        return _File(digest, name, self._folder)
-
-    def _refused(self, part: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{part}", message)
+        return _File(digest, name, self.folder)
 
 
 def _identity(part: _File | str | int | None) -> str:

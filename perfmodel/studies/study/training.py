@@ -30,13 +30,13 @@ from .inputs import (
     SIZES,
     Inputs,
     Part,
-    Resolver,
+    TrainingResolver,
     column_of,
     identity_of,
     prices_of,
     topology_of,
 )
-from .kind import Comparison, Kind, Resolving, Row
+from .kind import Comparison, Kind, Resolver, Row
 from .point import FAILURES
 from .shared import Numbers, Shared
 from .space import Space
@@ -152,7 +152,7 @@ class _Bounds:
         Figures to bound.
     """
 
-    def __init__(self, space: Space, resolver: Resolving, objectives: Sequence[str]) -> None:
+    def __init__(self, space: Space, resolver: Resolver, objectives: Sequence[str]) -> None:
         self._space, self._resolver, self._objectives = space, resolver, objectives
         shared = self._shared
         self._workloads = shared(("workload",), lambda part: workload_of(part("workload")), None)
@@ -235,7 +235,7 @@ def _check_terms(base: Inputs, other: Inputs, as_is: bool) -> None:
     equal_npus(rates, as_is=as_is)
 
 
-def _npus_of(resolver: Resolving, name: str) -> dict[str, Value]:
+def _npus_of(resolver: Resolver, name: str) -> dict[str, Value]:
     values: dict[str, Value] = {"topology": name}
     return {**_npu_rates(resolver.part("topology", values), resolver.part("npu", values))}
 
@@ -246,7 +246,7 @@ TRAINING = Kind(
     figures=FIGURES,
     needs={"cost": "tiers"},
     depends=_depends,
-    resolver=Resolver,
+    resolver=TrainingResolver,
     derived=_derived,
     evaluate=_evaluate,
     identity=identity_of,

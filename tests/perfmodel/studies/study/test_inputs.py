@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver, topology_of
+from perfmodel.studies.study.inputs import CombinationError, Inputs, TrainingResolver, topology_of
 from perfmodel.studies.study.training import TRAINING
 from perfmodel.switch_timing.record import RECORDS
 from tests.written import written
@@ -17,7 +17,7 @@ BASE: dict[str, Any] = {"topology": "fred-d", "workload": "resnet-152"}
 
 def inputs(folder: Path = Path(), **changes: Any) -> Inputs:
     given = {name.replace("__", "."): value for name, value in changes.items()}
-    return Resolver(folder / "s.yaml").inputs({**BASE, **given})
+    return TrainingResolver(folder / "s.yaml").inputs({**BASE, **given})
 
 
 def key(one: Inputs) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.studies.study.file import FIGURES
-from perfmodel.studies.study.inputs import Resolver
+from perfmodel.studies.study.inputs import TrainingResolver
 from perfmodel.studies.study.point import (
     OtherVersionError,
     Point,
@@ -27,7 +27,7 @@ from tests.written import written
 def point(**changes: Any) -> Point:
     values = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": "MP1-DP4-PP1"}
     values |= {name.replace("__", "."): value for name, value in changes.items()}
-    inputs = Resolver(Path("s.yaml")).inputs(values)
+    inputs = TrainingResolver(Path("s.yaml")).inputs(values)
     return Point(TRAINING, TRAINING.key(inputs, ""), values, inputs, "", 7)
 
 

@@ -127,7 +127,11 @@ def test_networks_are_found_and_followed_from_any_folder(
         ({"network": ["net.yaml", "ring"]}, {}, r"space\.network: must be one of .*, not 'ring'"),
         ({"system": 5}, {}, r"space\.system: must be names or files, not 5"),
         ({"network_model": "any"}, {}, r"space\.network_model: must be one of fluid, .*'any'"),
-        ({"num_queues_per_dim": 0}, {}, r"space\.num_queues_per_dim: must be an integer from 1 "),
+        (
+            {"num_queues_per_dim": 0},
+            {},
+            r"space\.num_queues_per_dim: must be .* from 1 to 1024, not 0",
+        ),
         ({"traces.x": 1}, {}, r"space\.traces\.x: must begin with one of traces, network, "),
         ({}, {"baseline": "x"}, r"baseline: must be one of net\.yaml, .*, not 'x'"),
         ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given with topology alone"),
