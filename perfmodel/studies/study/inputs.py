@@ -11,14 +11,14 @@ from typing import Any, cast
 from fred_hw.choices import did_you_mean, find_choice
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from fred_hw.files import read_kind, validate
+from fred_hw.files import FileModel, read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.libra.authors import load_prices
 from perfmodel.libra.network import TIERS, Prices
 from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology import files as topologies
-from perfmodel.topology.files import NpuEntry, build_topology
+from perfmodel.topology.files import NpuEntry, build_topology, read_topology_file
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from perfmodel.training.options import OPTIONS, Options
@@ -238,6 +238,9 @@ class TrainingResolver(Resolver):
             if name.endswith(SUFFIXES):
                 path = (self.folder / name).resolve()
                 return name, read_data(path), path.parent
+            if root == "topology" and name.endswith(".txt"):
+                path = (self.folder / name).resolve()
+                return name, _dumped(read_topology_file(path)), path.parent
             if root == "remote_memory":
                 message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"
                 raise InputError("", "", message)
@@ -346,7 +349,11 @@ def _validated(root: str, data: object) -> dict[str, Any]:
         model = workloads.KINDS[read_kind(data, workloads.KINDS, "", workloads.WORKLOAD)]
     else:
         model = NpuEntry if root == "npu" else MemoryFile
-    return validate(model, data, "").model_dump(mode="json", by_alias=True, exclude_none=True)
+    return _dumped(validate(model, data, ""))
+
+
+def _dumped(file: FileModel) -> dict[str, Any]:
+    return file.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _digest(value: object) -> str:

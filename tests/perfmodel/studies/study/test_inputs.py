@@ -83,6 +83,19 @@ def test_a_file_of_one_wafer_that_changes_changes_the_key(tmp_path: Path, topolo
     assert [npus for _, npus in found] == [32, 16]
 
 
+def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
+    links = "0 2 100Gbps 0.001ms 0\n1 2 {rate}00Gbps 0.001ms 0\n"
+    keys: list[str] = []
+    for rate in (1, 2):
+        written(tmp_path / "net.txt", "3 1 2\n2\n" + links.format(rate=rate))
+        one = inputs(tmp_path, topology="net.txt")
+        assert (one.topology.name, topology_of(one.topology).npus) == ("net.txt", 2)
+        keys.append(key(one))
+    assert keys[0] != keys[1]
+    with pytest.raises(InputError, match=r"s\.yaml: space\.topology: none\.txt: must be an exist"):
+        inputs(tmp_path, topology="none.txt")
+
+
 def test_a_malformed_file_in_a_topology_is_refused(tmp_path: Path) -> None:
     written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
     written(tmp_path / "inner.yaml", "kind: [")
