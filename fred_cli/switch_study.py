@@ -1,8 +1,7 @@
 """Studies of switches: area and clock from synthesis, cycles and tests from co-simulation."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fred_cli.cell_options import read_cells
-from fred_cli.cosimulation import LATENCIES, load_testbench, regression_of
+from fred_cli.cosimulation import REGRESSIONS, load_testbench, simulating
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
@@ -103,8 +102,8 @@ class _Resolver(Resolver):
             raise self.refused("liberty", message)
         if found.regression and not found.simulator:
             raise self.refused("simulator", "must be given with regression")
-        if found.regression and found.level not in LATENCIES:
-            message = f"must be {' or '.join(LATENCIES)} with regression, not {found.level!r}"
+        if found.regression and found.level not in REGRESSIONS:
+            message = f"must be {' or '.join(REGRESSIONS)} with regression, not {found.level!r}"
             raise self.refused("level", message)
         return found
 
@@ -240,13 +239,13 @@ def _synthesized(inputs: _Inputs) -> Row:
 
 def _simulated(inputs: _Inputs) -> Row:
     """Return cycle counts of a switch, from co-simulation."""
-    _, names = load_testbench(inputs.simulator)
+    names = load_testbench(inputs.simulator)
     from testbench.characterize import SwitchMeasurement
 
     spec = inputs.specification.spec
     measured = SwitchMeasurement(spec=spec, simulators=names, seed=inputs.seed)
-    with _simulating(inputs) as folder:
-        record = measured.record(folder)
+    with TemporaryDirectory() as folder, simulating("simulator", inputs.simulator):
+        record = measured.record(Path(folder))
     names = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
     whole = {f"switch.{name}": record["switch"][name] for name in names[:1]}
     return {**{name: record[name] for name in names}, **whole}
@@ -255,27 +254,15 @@ def _simulated(inputs: _Inputs) -> Row:
 def _tested(inputs: _Inputs) -> Row:
     """Return how many tests of a switch's regression passed and failed, and what failed."""
     load_testbench(inputs.simulator)
-    cosimulate, spec = regression_of(inputs.level), inputs.specification.spec
-    with _simulating(inputs) as folder:
-        found = cosimulate(spec, folder, simulator=inputs.simulator, seed=inputs.seed)
+    run, spec = REGRESSIONS[inputs.level].run, inputs.specification.spec
+    with TemporaryDirectory() as folder, simulating("simulator", inputs.simulator):
+        found = run(spec, Path(folder), simulator=inputs.simulator, seed=inputs.seed)
     failed = found.failures
     row: Row = {"tests_passed": len(found.tests) - len(failed), "tests_failed": len(failed)}
     if failed:
         said = "; ".join(f"{one.name}: {one.message}" for one in failed)
         row["error"] = one_line(f"{found.simulator}: tests failed: {said}")
     return row
-
-
-@contextmanager
-def _simulating(inputs: _Inputs) -> Iterator[Path]:
-    """Yield a temporary folder; convert failures of the simulator to an error message."""
-    from testbench.sim.tools import SimulatorError
-
-    with TemporaryDirectory() as folder:
-        try:
-            yield Path(folder)
-        except SimulatorError as error:
-            raise InputError("simulator", inputs.simulator, str(error)) from None
 
 
 def _depends(name: str) -> Collection[str]:
