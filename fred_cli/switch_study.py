@@ -285,6 +285,10 @@ SWITCHES = KINDS["specification"] = Kind(
     required=("specification",),
     parts=_PARTS,
     figures=SWITCH_FIGURES,
+    resolver=_Resolver,
+    derived=_derived,
+    evaluate=_evaluate,
+    identity=_identity,
     needs={
         "area_um2": "liberty",
         "clock_ns": "liberty",
@@ -292,9 +296,5 @@ SWITCHES = KINDS["specification"] = Kind(
         "tests_failed": "regression",
     },
     depends=_depends,
-    resolver=_Resolver,
-    derived=_derived,
-    evaluate=_evaluate,
-    identity=_identity,
     version=_version,
 )

@@ -114,7 +114,7 @@ class Inputs:
     memory: Part | None
     strategy: Strategy
     options: Mapping[str, str]
-    tiers: Part | None = None
+    tiers: Part | None
 
     def fields(self) -> dict[str, Any]:
         """Return all inputs, keyed by dotted path."""

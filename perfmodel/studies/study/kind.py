@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from fred_hw.files import in_range
 from .axes import Value
 from .shared import Numbers
 from .space import Space
+from .version import model_version
 
 __all__ = ["Bounds", "Comparison", "Kind", "Resolver", "Row", "key_of"]
 
@@ -119,6 +120,10 @@ def key_of(version: str, identities: Iterable[str]) -> str:
     return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
 
 
+def _field_itself(name: str) -> tuple[str]:
+    return (name,)
+
+
 def _no_value(_inputs: Any, _name: str) -> None:
     return None
 
@@ -174,10 +179,6 @@ class Kind:
         Parts of the inputs, with the first parts of the names of fields that set them.
     figures : tuple of str
         What a study may minimize.
-    needs : mapping
-        Fields that figures need, by figure.
-    depends : callable
-        Returns the first parts of the names of fields that a name in constraints depends on.
     resolver : callable
         Returns what finds inputs, given the study file.
     derived : callable
@@ -187,6 +188,11 @@ class Kind:
         failure.
     identity : callable
         Returns what distinguishes a part of the inputs.
+    needs : mapping
+        Fields that figures need, by figure.
+    depends : callable
+        Returns the first parts of the names of fields that a name in constraints depends on: by
+        default, the name is a field.
     version : callable
         Returns the version of all that figures depend on, besides inputs.
     names : collection of str
@@ -203,13 +209,13 @@ class Kind:
     required: tuple[str, ...]
     parts: Mapping[str, Collection[str]]
     figures: tuple[str, ...]
-    needs: Mapping[str, str]
-    depends: Callable[[str], Collection[str]]
     resolver: Callable[[Path], Resolver]
     derived: Callable[[Any], dict[str, Any]]
     evaluate: Callable[[Any], Row]
     identity: Callable[[Any], str]
-    version: Callable[[], str]
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
+    depends: Callable[[str], Collection[str]] = _field_itself
+    version: Callable[[], str] = model_version
     names: Collection[str] = ()
     value_of: Callable[[Any, str], Any] = _no_value
     bounds: Callable[[Space, Resolver, Sequence[str]], Bounds] = _no_bounds

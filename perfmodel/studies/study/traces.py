@@ -18,7 +18,6 @@ from .axes import Value
 from .contents import digest_of, named_files
 from .file import TRACE_FIGURES, TRACE_ROOTS
 from .kind import Comparison, Kind, Resolver, Row
-from .version import model_version
 
 __all__ = ["TRACES"]
 
@@ -150,20 +149,13 @@ def _evaluate(inputs: _Inputs) -> Row:
     return {**asdict(last), "records": "; ".join(found.provenance.said_records)}
 
 
-def _depends(name: str) -> tuple[str]:
-    return (name,)
-
-
 TRACES = Kind(
     required=("traces", "network", "system"),
     parts={name: (name,) for name in TRACE_ROOTS},
     figures=TRACE_FIGURES,
-    needs={},
-    depends=_depends,
     resolver=_Resolver,
     derived=_derived,
     evaluate=_evaluate,
     identity=_identity,
-    version=model_version,
     comparison=Comparison("network", "total_ns"),
 )

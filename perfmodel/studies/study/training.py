@@ -40,7 +40,6 @@ from .kind import Comparison, Kind, Resolver, Row
 from .point import FAILURES
 from .shared import Numbers, Shared
 from .space import Space
-from .version import model_version
 
 __all__ = ["TRAINING", "rates_of", "workload_of"]
 
@@ -244,13 +243,12 @@ TRAINING = Kind(
     required=("topology", "workload"),
     parts=PARTS,
     figures=FIGURES,
-    needs={"cost": "tiers"},
-    depends=_depends,
     resolver=TrainingResolver,
     derived=_derived,
     evaluate=_evaluate,
     identity=identity_of,
-    version=model_version,
+    needs={"cost": "tiers"},
+    depends=_depends,
     names=("npus", "fits_memory", *(f"strategy.{size}" for size in SIZES)),
     value_of=_value_of,
     bounds=_Bounds,
