@@ -3,25 +3,28 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
+if TYPE_CHECKING:
+    from fred_hw.spec import SwitchSpec
+    from testbench.sim.runner import SimulationResult
+
 __all__ = [
-    "LATENCIES",
+    "REGRESSIONS",
+    "Regression",
     "check_tests",
     "load_testbench",
-    "regression_of",
     "simulating",
     "tests_begun",
     "tests_begun_last",
 ]
-
-LATENCIES = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
-"""Levels that have a regression, and the latency that each measures."""
 
 _TEST = re.compile(rb" running \S+ \((\d+)/(\d+)\)")
 
@@ -40,29 +43,59 @@ def check_tests(names: tuple[str, ...], level: str) -> None:
             raise InputError("--test", "", message)
 
 
-def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
-    """Import the co-simulation package, which is optional; return it and the simulators.
+def load_testbench(simulator: str) -> tuple[str, ...]:
+    """Check that the optional packages of co-simulation are installed; return the simulators.
 
     Raises
     ------
     InputError
-        The package is not installed.
+        A package is not installed.
     """
     with needed("cocotb", "co-simulation", "fred-hw[sim]"):
-        from testbench.cosimulation import interconnect as cosimulation
+        import_module("testbench.cosimulation.interconnect")
         from testbench.sim.simulator import SIMULATORS
     import logging
 
     for one in SIMULATORS.values():
         logging.getLogger(one.runner.capitalize()).setLevel(logging.ERROR)
-    return cosimulation, _BOTH if simulator == "both" else (simulator,)
+    return _BOTH if simulator == "both" else (simulator,)
 
 
-def regression_of(level: str) -> Callable[..., Any]:
-    """Return the function that runs the regression of a level of ``LATENCIES``."""
-    from testbench.cosimulation import interconnect, switch
+@dataclass(frozen=True)
+class Regression:
+    """The regression of a level; call ``load_testbench`` before it runs.
 
-    return switch.cosimulate_switch if level == "switch" else interconnect.cosimulate
+    Parameters
+    ----------
+    latency : str
+        Name of the latency that it measures.
+    run : callable
+        Runs the regression, given the specification, a folder for logs, and the keywords
+        ``simulator``, ``seed``, ``waves`` and ``tests`` of ``testbench.cosimulation.launch``.
+        Returns the results, or raises ``SimulatorError``.
+    """
+
+    latency: str
+    run: "Callable[..., SimulationResult]"
+
+
+def _interconnect(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
+    from testbench.cosimulation.interconnect import cosimulate
+
+    return cosimulate(spec, work, **options)
+
+
+def _switch(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
+    from testbench.cosimulation.switch import cosimulate_switch
+
+    return cosimulate_switch(spec, work, **options)
+
+
+REGRESSIONS = {
+    "interconnect": Regression("latency_cycles", _interconnect),
+    "switch": Regression("switch_latency_cycles", _switch),
+}
+"""Regression of each level that has one."""
 
 
 def tests_begun(log: Path) -> tuple[str, int, int] | None:
@@ -86,11 +119,11 @@ def tests_begun_last(logs: Iterable[Path], since_s: float) -> tuple[str, int, in
 
 
 @contextmanager
-def simulating() -> Iterator[None]:
-    """Convert a missing or failing simulator to an error message."""
+def simulating(source: str = "--sim", field: str = "") -> Iterator[None]:
+    """Convert a missing or failing simulator to an error message about a source and field."""
     from testbench.sim.tools import SimulatorError
 
     try:
         yield
     except SimulatorError as error:
-        raise InputError("--sim", "", str(error)) from None
+        raise InputError(source, field, str(error)) from None

@@ -1,24 +1,23 @@
 """Studies of switches: area and clock from synthesis, cycles and tests from co-simulation."""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from fred_cli.cell_options import read_cells
-from fred_cli.cosimulation import LATENCIES, load_testbench, regression_of
-from fred_hw.choices import find_choice, not_one_of
+from fred_cli.cosimulation import REGRESSIONS, load_testbench, simulating
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.studies.study.axes import Value
+from perfmodel.studies.study.contents import flat
 from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
-from perfmodel.studies.study.inputs import flat, key_of
-from perfmodel.studies.study.kind import Kind, Row, check_roots
+from perfmodel.studies.study.kind import Kind, Resolver, Row
 from perfmodel.studies.study.plan import KINDS
 from perfmodel.studies.study.version import version_of
 
@@ -84,47 +83,31 @@ class _Inputs:
     regression: bool
     seed: int
 
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and of a version."""
-        parts = (_identity(getattr(self, one.name)) for one in fields(self))
-        return key_of(version, parts)
 
-
-class _Resolver:
+class _Resolver(Resolver):
     """Resolver of the inputs of switches; each specification is generated once.
 
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
+    Parameters are those of :class:`Resolver`.
     """
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._specification = lru_cache(maxsize=4096)(self._generated)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
-        """Return the inputs of a switch.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, SWITCH_ROOTS, _DEFAULTS, self._source)
+        self.check_roots(values, SWITCH_ROOTS, _DEFAULTS)
         found = _Inputs(**{part: self.part(part, values) for part in _PARTS})
         if not (found.liberty or found.simulator):
             message = "must be given for area and clock, or simulator for cycles"
-            raise self._refused("liberty", message)
+            raise self.refused("liberty", message)
         if found.regression and not found.simulator:
-            raise self._refused("simulator", "must be given with regression")
-        if found.regression and found.level not in LATENCIES:
-            message = f"must be {' or '.join(LATENCIES)} with regression, not {found.level!r}"
-            raise self._refused("level", message)
+            raise self.refused("simulator", "must be given with regression")
+        if found.regression and found.level not in REGRESSIONS:
+            message = f"must be {' or '.join(REGRESSIONS)} with regression, not {found.level!r}"
+            raise self.refused("level", message)
         return found
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs with a given name."""
         if part == "specification":
             given = {name: one for name, one in values.items() if one is not None}
             changes = [
@@ -140,26 +123,21 @@ class _Resolver:
             value = _DEFAULTS[part]
         if part == "regression":
             if not isinstance(value, bool):
-                raise self._refused(part, f"must be true or false, not {value!r}")
+                raise self.refused(part, f"must be true or false, not {value!r}")
             return value
         if part == "seed":
-            if type(value) is not int or not 1 <= value <= _MAX_SEED:
-                message = f"must be an integer from 1 to {_MAX_SEED}, not {value!r}"
-                raise self._refused(part, message)
+            seed = self.integer(part, value, 1, _MAX_SEED)
             # Without a simulation all seeds are one point.
-            return value if self.part("simulator", values) else _DEFAULTS[part]
+            return seed if self.part("simulator", values) else _DEFAULTS[part]
         return self._checked(part, str(value))
 
     def _checked(self, part: str, text: str) -> str:
         if part == "liberty":
-            path = self._folder / text
+            path = self.folder / text
             if not text:
                 return text
             return str(path.resolve() if path.exists() else self._library(text))
-        known = _names(part)
-        if (found := find_choice(text, known)) is None:
-            raise self._refused(part, not_one_of(text, known))
-        return found
+        return self.choice(part, text, _names(part))
 
     def _library(self, text: str) -> Path:
         from synth.installed import library_path
@@ -167,16 +145,16 @@ class _Resolver:
         try:
             return library_path(text)
         except InputError as error:
-            raise self._refused("liberty", error.message) from None
+            raise self.refused("liberty", error.message) from None
 
     def _generated(
         self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]
     ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
-            raise self._refused("specification", message)
+            raise self.refused("specification", message)
         preset = find_choice(source, PRESETS)
-        path = preset or str(self._folder / source)
+        path = preset or str(self.folder / source)
         try:
             spec = load_spec(path, dict(changes))
         except InputError as error:
@@ -185,16 +163,13 @@ class _Resolver:
             message = (
                 error.message if changed or not error.field else f"{error.field}: {error.message}"
             )
-            raise self._refused(field, message) from None
+            raise self.refused(field, message) from None
         from gen.canonical import canonical_hash
 
         digest = canonical_hash(_design(spec, level).verilog)
         # The requested clock changes how a design is mapped.
         identity = f"{digest} {spec.model_dump_json() if measured else spec.clock_ns}"
         return _Part(source, spec, digest, identity)
-
-    def _refused(self, field: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{field}", message)
 
 
 def _names(part: str) -> Collection[str]:
@@ -264,13 +239,13 @@ def _synthesized(inputs: _Inputs) -> Row:
 
 def _simulated(inputs: _Inputs) -> Row:
     """Return cycle counts of a switch, from co-simulation."""
-    _, names = load_testbench(inputs.simulator)
+    names = load_testbench(inputs.simulator)
     from testbench.characterize import SwitchMeasurement
 
     spec = inputs.specification.spec
     measured = SwitchMeasurement(spec=spec, simulators=names, seed=inputs.seed)
-    with _simulating(inputs) as folder:
-        record = measured.record(folder)
+    with TemporaryDirectory() as folder, simulating("simulator", inputs.simulator):
+        record = measured.record(Path(folder))
     names = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
     whole = {f"switch.{name}": record["switch"][name] for name in names[:1]}
     return {**{name: record[name] for name in names}, **whole}
@@ -279,27 +254,15 @@ def _simulated(inputs: _Inputs) -> Row:
 def _tested(inputs: _Inputs) -> Row:
     """Return how many tests of a switch's regression passed and failed, and what failed."""
     load_testbench(inputs.simulator)
-    cosimulate, spec = regression_of(inputs.level), inputs.specification.spec
-    with _simulating(inputs) as folder:
-        found = cosimulate(spec, folder, simulator=inputs.simulator, seed=inputs.seed)
+    run, spec = REGRESSIONS[inputs.level].run, inputs.specification.spec
+    with TemporaryDirectory() as folder, simulating("simulator", inputs.simulator):
+        found = run(spec, Path(folder), simulator=inputs.simulator, seed=inputs.seed)
     failed = found.failures
     row: Row = {"tests_passed": len(found.tests) - len(failed), "tests_failed": len(failed)}
     if failed:
         said = "; ".join(f"{one.name}: {one.message}" for one in failed)
         row["error"] = one_line(f"{found.simulator}: tests failed: {said}")
     return row
-
-
-@contextmanager
-def _simulating(inputs: _Inputs) -> Iterator[Path]:
-    """Yield a temporary folder; convert failures of the simulator to an error message."""
-    from testbench.sim.tools import SimulatorError
-
-    with TemporaryDirectory() as folder:
-        try:
-            yield Path(folder)
-        except SimulatorError as error:
-            raise InputError("simulator", inputs.simulator, str(error)) from None
 
 
 def _depends(name: str) -> Collection[str]:
@@ -322,6 +285,10 @@ SWITCHES = KINDS["specification"] = Kind(
     required=("specification",),
     parts=_PARTS,
     figures=SWITCH_FIGURES,
+    resolver=_Resolver,
+    derived=_derived,
+    evaluate=_evaluate,
+    identity=_identity,
     needs={
         "area_um2": "liberty",
         "clock_ns": "liberty",
@@ -329,9 +296,5 @@ SWITCHES = KINDS["specification"] = Kind(
         "tests_failed": "regression",
     },
     depends=_depends,
-    resolver=_Resolver,
-    derived=_derived,
-    evaluate=_evaluate,
-    identity=_identity,
     version=_version,
 )

@@ -122,7 +122,7 @@ def command(
     spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
     if lanes is not None:
         _check_lanes(spec, lanes)
-    _, names = load_testbench(simulator)
+    names = load_testbench(simulator)
     libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
     parts = (work, work / "switch") if level == "switch" else (work,)

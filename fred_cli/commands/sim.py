@@ -7,10 +7,9 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.cosimulation import (
-    LATENCIES,
+    REGRESSIONS,
     check_tests,
     load_testbench,
-    regression_of,
     simulating,
     tests_begun,
 )
@@ -44,7 +43,7 @@ def _waves() -> str:
 @set_option
 @simulator_option
 @seed_option
-@level_option(lambda: LATENCIES)
+@level_option(lambda: REGRESSIONS)
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option(
     "--test", "tests", multiple=True, metavar="NAME", type=test_name, help="Run only this test."
@@ -69,8 +68,7 @@ def command(
 
     spec = read_spec(spec_source, changes)
     check_tests(tests, level)
-    _, names = load_testbench(simulator)
-    cosimulate = regression_of(level)
+    names, regression = load_testbench(simulator), REGRESSIONS[level]
     work = folder or Path("build") / "sim-results" / spec.name
     if level == "switch":
         work = folder or work / "switch"
@@ -81,9 +79,8 @@ def command(
         what = f"{spec.name} in {name}, seed {seed}"
         log = work / name / "simulation.log"
         with simulating(), checked("--seed"), progress(what, lambda log=log: tests_begun(log)):
-            results.append(
-                cosimulate(spec, work / name, simulator=name, seed=seed, waves=waves, tests=tests)
-            )
+            options = {"simulator": name, "seed": seed, "waves": waves, "tests": tests}
+            results.append(regression.run(spec, work / name, **options))
     failures = sum(len(result.failures) for result in results)
     if as_json:
         first = results[0]
@@ -94,7 +91,7 @@ def command(
                 "simulator": simulator,
                 "tests": len(first.tests),
                 "failures": failures,
-                "latency_cycles": first.measurements.get(LATENCIES[level]),
+                "latency_cycles": first.measurements.get(regression.latency),
                 "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
                 "seed": seed,
                 "runs": [result.to_dict() for result in results],

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import yaml
 
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import Inputs, Part, Resolver, flat, part_of
+from perfmodel.studies.study.contents import flat
+from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, part_of
 from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
@@ -39,7 +40,7 @@ class Reproduction:
 
 
 def restored(row: Mapping[str, Any]) -> Inputs:
-    """Return the inputs of a row; the inverse of ``Inputs.fields``.
+    """Return the inputs of a row; the inverse of ``Inputs.fields`` but for prices of tiers.
 
     Timing records with a relative path are looked for in the current folder.
 
@@ -58,7 +59,8 @@ def restored(row: Mapping[str, Any]) -> Inputs:
     topology, workload, npu = (_part(row, root) for root in ("topology", "workload", "npu"))
     memory = _part(row, "remote_memory") if row.get("remote_memory") else None
     options = {name: str(row.get(name, one.default)) for name, one in OPTIONS.items()}
-    return Inputs(topology, workload, npu, memory, parse_strategy(row["strategy"]), options)
+    strategy = parse_strategy(row["strategy"])
+    return Inputs(topology, workload, npu, memory, strategy, options, tiers=None)
 
 
 def reproduction(row: Mapping[str, Any]) -> Reproduction:
@@ -141,21 +143,12 @@ def _is_built_in(root: str, part: Part) -> bool:
         return False
     other = {"topology": "workload", "workload": "topology"}[root]
     names = {root: part.name, other: {"workload": "resnet-50", "topology": "fred-d"}[other]}
-    return getattr(Resolver(Path("built-in")).inputs(names), root) == part
+    return getattr(TrainingResolver(Path("built-in")).inputs(names), root) == part
 
 
 def _npu_changes(inputs: Inputs) -> Iterable[tuple[str, float]]:
     """Yield the NPU rates that differ from those of the topology."""
-    own = request_of(
-        Inputs(
-            inputs.topology,
-            inputs.workload,
-            part_of("npu", "", {}, Path.cwd()),
-            inputs.memory,
-            inputs.strategy,
-            inputs.options,
-        )
-    ).npu.rates
+    own = request_of(replace(inputs, npu=part_of("npu", "", {}, Path.cwd()))).npu.rates
     before = dict(flat("npu", own))
     for name, value in flat("npu", inputs.npu.data):
         if before.get(name) != value:

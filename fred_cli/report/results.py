@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fred_cli.cosimulation import load_testbench
+from fred_cli.cosimulation import REGRESSIONS, load_testbench, simulating
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.reading import read_data
@@ -55,13 +55,9 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
     """Return the co-simulation results to show."""
     if results is not None:
         return _read_results(spec, results)
-    cosimulation, _ = load_testbench("icarus")
-    from testbench.sim.tools import SimulatorError
-
-    try:
-        run = cosimulation.cosimulate(spec, work_folder(spec))
-    except SimulatorError as error:
-        raise InputError("--results", "", str(error)) from None
+    load_testbench("icarus")
+    with simulating("--results"):
+        run = REGRESSIONS["interconnect"].run(spec, work_folder(spec))
     return {"failures": len(run.failures), "seed": run.seed, "runs": [run.to_dict()]}
 
 

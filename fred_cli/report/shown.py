@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_cli.cosimulation import load_testbench
+from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.drawings.interconnect import draw_interconnect
 from fred_cli.drawings.waves import MOST_PORTS, draw_waves
 from fred_hw.compiler.flows import Flow
@@ -107,9 +107,6 @@ def _shown(spec: SwitchSpec, simulators: Sequence[str]) -> Any:
     if name is None:
         return None
     from testbench.cosimulation.shown import cosimulate_shown
-    from testbench.sim.tools import SimulatorError
 
-    try:
+    with simulating(spec.name):
         return cosimulate_shown(spec, shown_folder(spec), name)
-    except SimulatorError as error:
-        raise InputError(spec.name, "", f"must all-reduce: {error}") from None

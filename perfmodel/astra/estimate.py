@@ -60,6 +60,8 @@ class Inputs:
         All nodes of all ranks are run then, also of traces that were exported from an iteration.
     roce : RoceFile or None
         Parameters of network model roce; None for those by default.
+    base : Path or None
+        Folder that relative paths of networks start from; None is the working directory.
     """
 
     system: Path
@@ -74,6 +76,7 @@ class Inputs:
     control: bool = True
     details: bool = False
     roce: "RoceFile | None" = None
+    base: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -299,6 +302,7 @@ def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:
         queues=inputs.queues,
         control=inputs.control,
         roce=inputs.roce,
+        base=inputs.base,
     )
 
 

@@ -28,12 +28,14 @@ def cost_of(topology: Topology, prices: Sequence[Prices]) -> float:
         The topology has no such dimensions, or another number of them.
     """
     dimensions = topology.scheduling_dimensions
+    name = topology.name
     if not dimensions or any(one.kind not in BLOCKS for one in dimensions):
-        message = "must be left out: the topology has no dimensions of rings or switches"
-        raise InputError(topology.name, "tiers", message)
-    if len(prices) != len(dimensions):
-        message = f"must have {len(dimensions)} tiers, one per dimension, not {len(prices)}"
-        raise InputError(topology.name, "tiers", message)
+        known = "rings, full connections or switches"
+        message = f"must be left out: {name} does not consist of {known}"
+        raise InputError("", "tiers", message)
+    if (count := len(dimensions)) != len(prices):
+        message = f"must have {count} tiers, one per dimension of {name}, not {len(prices)}"
+        raise InputError("", "tiers", message)
     pairs = zip(dimensions, prices, strict=True)
     costs = cost_per_byte_per_s([Dimension.priced(one.kind, one.npus, p) for one, p in pairs])
     rates = (one.npu_bytes_per_s(one.npus) / one.efficiency for one in dimensions)

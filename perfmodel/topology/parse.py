@@ -29,7 +29,9 @@ def topology_names() -> tuple[str, ...]:
     return tuple(name for kind in KINDS.values() for name in kind.names)
 
 
-def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
+def parse_topology(
+    text: str, protocol: ProtocolModel | None = None, base: Path | None = None
+) -> Topology:
     """Return the topology with the name or file ``text``.
 
     Parameters
@@ -40,6 +42,8 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     protocol : str or None
         One of ``record.PROTOCOL_MODELS``: the cost of headers, CRC, acks and the link layer. None
         takes it from the file, or ``measured`` if the file or name does not set it.
+    base : Path or None
+        Folder that relative paths start from; None is the working directory.
 
     Raises
     ------
@@ -51,9 +55,9 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     text = find_choice(text, FABRICS) or text
     if (said := said_of(text)) is not None:
         data = {**said, "protocol": protocol or "measured"}
-        return validate(KINDS[said["kind"]].file, data, f"topology {text}").build(text)
+        return validate(KINDS[said["kind"]].file, data, f"topology {text}").build(text, base)
     if text.endswith((*SUFFIXES, ".txt")):
-        return load_topology(Path(text), protocol)
+        return load_topology((base or Path()) / text, protocol)
     message = not_one_of(
         text,
         topology_names(),
@@ -71,14 +75,16 @@ def said_of(text: str) -> dict[str, Any] | None:
     return None
 
 
-def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
+def shared_topology(
+    text: str, protocol: ProtocolModel | None = None, base: Path | None = None
+) -> Topology:
     """Return a topology as :func:`parse_topology`; those of ``FABRICS`` are shared.
 
     Cached data about its collectives is thus reused: calibration and studies request the same few
     wafers many times. So it must not be changed.
     """
     if (name := find_choice(text, FABRICS)) is None:
-        return parse_topology(text, protocol)
+        return parse_topology(text, protocol, base)
     return _shared(name, protocol or "measured", record.RECORDS)
 
 

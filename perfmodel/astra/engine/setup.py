@@ -69,6 +69,7 @@ def load_setup(
     queues: int = 1,
     control: bool = True,
     roce: "RoceFile | None" = None,
+    base: Path | None = None,
 ) -> Setup:
     """Return the contents of the given files; memory and groups are optional.
 
@@ -76,7 +77,7 @@ def load_setup(
 
     Parameters
     ----------
-    network, protocol, algorithm : str or Path, str, str
+    network, protocol, algorithm, base : str or Path, str, str, Path or None
         As for ``load_network``.
     system, memory, groups : Path
         The other files.
@@ -90,7 +91,7 @@ def load_setup(
     InputError
         A file is bad, or they do not go together.
     """
-    found = load_network(network, protocol, algorithm)
+    found = load_network(network, protocol, algorithm, base)
     if model == "roce":
         if not found.fabric:
             message = f"must be a topology alone with network model {model}"

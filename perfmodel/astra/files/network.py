@@ -158,7 +158,7 @@ def _fabric(
     from perfmodel.topology.parse import parse_topology, topology_names
 
     if text.endswith((*SUFFIXES, ".txt")):
-        return parse_topology(str((base or Path()) / text), protocol)
+        return parse_topology(text, protocol, base)
     try:
         return parse_topology(text, protocol)
     except InputError as error:
@@ -188,7 +188,10 @@ def is_network(data: object) -> bool:
 
 
 def load_network(
-    name: str | Path, protocol: "ProtocolModel | None" = None, algorithm: str = "published"
+    name: str | Path,
+    protocol: "ProtocolModel | None" = None,
+    algorithm: str = "published",
+    base: Path | None = None,
 ) -> Network | FluidNetwork:
     """Return the network of a YAML or JSON file (by its ending), or a built-in fabric.
 
@@ -198,28 +201,30 @@ def load_network(
         A network file of ASTRA-sim, a topology file, or what ``parse_topology`` takes.
     protocol, algorithm : str
         For built-in fabrics.
+    base : Path or None
+        Folder that relative paths start from; None is the working directory.
 
     Raises
     ------
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    text = str(name)
-    if not text.endswith(SUFFIXES) and not Path(text).exists():
-        from perfmodel.topology.parse import KINDS, shared_topology, topology_names
+    from perfmodel.topology.files import is_infragraph, load_topology
+    from perfmodel.topology.parse import said_of, shared_topology, topology_names
 
-        if any(kind.read_name(text) is not None for kind in KINDS.values()):
-            return FluidNetwork([_line(shared_topology(text, protocol), algorithm)])
+    text = str(name)
+    if said_of(text) is not None:
+        return FluidNetwork([_line(shared_topology(text, protocol, base), algorithm)])
+    path = (base or Path()) / text
+    if not text.endswith(SUFFIXES) and not path.exists():
         known = ", ".join(topology_names())
         raise InputError(text, "", f"must be an existing file or one of {known}")
-    from perfmodel.topology.files import is_infragraph, load_topology
-
-    path = Path(text)
     data: Any = {} if path.suffix == ".txt" else read_data(path)
     ours = path.suffix == ".txt" or _has(data, "kind") or is_infragraph(data)
     if ours and not is_network(data):
         return FluidNetwork([_line(load_topology(path, protocol), algorithm)])
-    return validate(NetworkFile, data, text).network(text, path.parent, protocol, algorithm)
+    source = str(path)
+    return validate(NetworkFile, data, source).network(source, path.parent, protocol, algorithm)
 
 
 def read_network(path: Path) -> Network | FluidNetwork:

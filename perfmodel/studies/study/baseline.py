@@ -11,7 +11,7 @@ from fred_hw.errors import InputError
 
 from .axes import Value
 from .file import StudyFile
-from .kind import Comparison, Kind, Resolving
+from .kind import Comparison, Kind, Resolver
 from .shared import Numbers, Shared
 from .space import Space
 
@@ -45,7 +45,7 @@ class Baseline:
 
 
 def read_baseline(
-    file: StudyFile, source: str, space: Space, kind: Kind, resolver: Resolving
+    file: StudyFile, source: str, space: Space, kind: Kind, resolver: Resolver
 ) -> Baseline | None:
     """Return the baseline of a study file, or None if it has none.
 
@@ -72,7 +72,7 @@ def read_baseline(
     return found
 
 
-def with_npus(file: StudyFile, source: str, kind: Kind, resolver: Resolving) -> dict[str, Any]:
+def with_npus(file: StudyFile, source: str, kind: Kind, resolver: Resolver) -> dict[str, Any]:
     """Return the space of a study file with the NPUs of the topology ``npu_from`` everywhere.
 
     Raises
@@ -105,7 +105,7 @@ def _comparison(kind: Kind, key: str, source: str) -> Comparison:
     return kind.comparison
 
 
-def _check_terms(baseline: Baseline, resolver: Resolving, source: str, *, as_is: bool) -> None:
+def _check_terms(baseline: Baseline, resolver: Resolver, source: str, *, as_is: bool) -> None:
     space, comparison = baseline.space, baseline.comparison
 
     def check(number: int) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -11,21 +11,24 @@ from typing import Any, cast
 from fred_hw.choices import did_you_mean, find_choice
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from fred_hw.files import read_kind, validate
+from fred_hw.files import FileModel, read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.libra.authors import load_prices
-from perfmodel.libra.network import TIERS
+from perfmodel.libra.network import TIERS, Prices
+from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology import files as topologies
-from perfmodel.topology.files import NpuEntry
+from perfmodel.topology.files import NpuEntry, build_topology, read_topology_file
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from perfmodel.training.options import OPTIONS, Options
 from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
+from .contents import digest_of, flat, named_files
 from .file import ROOTS, WHOLE
-from .kind import check_roots
+from .kind import Resolver
 
 __all__ = [
     "PARTS",
@@ -33,12 +36,12 @@ __all__ = [
     "CombinationError",
     "Inputs",
     "Part",
-    "Resolver",
+    "TrainingResolver",
     "column_of",
-    "flat",
     "identity_of",
-    "key_of",
     "part_of",
+    "prices_of",
+    "topology_of",
 ]
 
 SIZES = ("mp", "dp", "pp", "cp", "ep", "sp")
@@ -51,7 +54,7 @@ PARTS: Mapping[str, Collection[str]] = {
     "memory": ("remote_memory",),
     "strategy": ("strategy", "workload"),
     "options": tuple(OPTIONS),
-    "tiers": ("tiers", "prices"),
+    "tiers": ("tiers", "prices", "topology"),
 }
 """Fields of ``Inputs``, each with the first parts of the names of the study fields that set it."""
 
@@ -72,7 +75,7 @@ class Part:
     Parameters
     ----------
     digest : str
-        Of all that follows and of the timing records that the file names.
+        Of all that follows and of the files that the file names.
     name : str
         As the study file names it.
     data : mapping
@@ -111,11 +114,7 @@ class Inputs:
     memory: Part | None
     strategy: Strategy
     options: Mapping[str, str]
-    tiers: Part | None = None
-
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and of a model version."""
-        return key_of(version, (identity_of(getattr(self, part)) for part in PARTS))
+    tiers: Part | None
 
     def fields(self) -> dict[str, Any]:
         """Return all inputs, keyed by dotted path."""
@@ -136,48 +135,31 @@ class Inputs:
         return found
 
 
-class Resolver:
-    """Resolver of the inputs of points; shared parts are resolved once.
-
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
-    """
+class TrainingResolver(Resolver):
+    """Resolver of the inputs of training iterations; parameters as for :class:`Resolver`."""
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._parts = lru_cache(maxsize=1024)(self._part)
         self._options = lru_cache(maxsize=1024)(self._checked_options)
         self._prices = lru_cache(maxsize=1024)(self._tiers)
 
     def inputs(self, values: Mapping[str, Value]) -> Inputs:
-        """Return the inputs of a point.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, ROOTS, WHOLE, self._source)
+        self.check_roots(values, ROOTS, WHOLE)
         if "prices" in values and "tiers" not in values:
-            raise self._refused("tiers", "must be given with prices")
+            raise self.refused("tiers", "must be given with prices")
         return Inputs(**{part: self.part(part, values) for part in PARTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs of a point, named as in ``PARTS``.
-
-        Raises
-        ------
-        InputError
-            As for :meth:`inputs`.
-        """
         if part == "options":
             chosen = (values.get(name) for name in OPTIONS)
             known = zip(chosen, OPTIONS.values(), strict=True)
             return self._options(tuple(str(one.default if v is None else v) for v, one in known))
         if part == "tiers":
-            return self._prices(values.get("tiers"), values.get("prices"))
+            if (tiers := values.get("tiers")) is None:
+                return None
+            topology = self.part("topology", values)
+            return self._prices(tiers, values.get("prices"), topology)
         given: dict[str, Value] = {}
         for name, value in values.items():
             root, _, rest = name.partition(".")
@@ -193,37 +175,40 @@ class Resolver:
         try:
             return Options(**dict(zip(OPTIONS, values, strict=True))).options
         except InputError as error:
-            raise self._refused(error.field, error.message) from None
+            raise self.refused(error.field, error.message) from None
 
-    def _tiers(self, tiers: Value, prices: Value) -> Part | None:
+    def _tiers(self, tiers: Value, prices: Value, topology: Part) -> Part:
         """Return the prices of the tiers of a text such as ``package-pod``."""
-        if tiers is None:
-            return None
         try:
-            known = TIERS if prices is None else load_prices(self._folder / str(prices))
+            known = TIERS if prices is None else load_prices(self.folder / str(prices))
         except InputError as error:
-            at = f"{error.field}: " if error.field else ""
-            raise self._refused("prices", f"{prices}: {at}{error.message}") from None
+            raise self.refused_file("prices", str(prices), error) from None
         data: dict[str, dict[str, float]] = {}
         for place, name in enumerate(str(tiers).split("-")):
             if name not in known:
                 message = f"must be tiers such as {'-'.join(known)}, not {tiers!r}"
-                raise self._refused("tiers", message)
+                raise self.refused("tiers", message)
             data[str(place)] = known[name]._asdict()
-        return Part(_digest(["tiers", data]), str(tiers), data, str(self._folder))
+        part = Part(_digest(["tiers", data]), str(tiers), data, str(self.folder))
+        network = topology_of(topology)
+        try:
+            cost_of(network, prices_of(part))
+        except InputError as error:
+            raise self.refused("tiers", error.message) from None
+        return part
 
     def _part(self, root: str, *given: tuple[str, type, Value]) -> Part | None:
         changes = {key: value for key, _, value in given}
         name = changes.pop("", None)
         if root == "npu":
             if name is not None:
-                raise self._refused("npu", f"must have fields such as npu.peak_flops, not {name!r}")
+                raise self.refused("npu", f"must have fields such as npu.peak_flops, not {name!r}")
             data: object = {}
-            folder = self._folder
+            folder = self.folder
         else:
             if root == "remote_memory" and name in (None, NO_MEMORY):
                 if changes:
-                    raise self._refused(
+                    raise self.refused(
                         f"{root}.{next(iter(changes))}", "must have a file to change"
                     )
                 return None
@@ -236,31 +221,33 @@ class Resolver:
             at = error.field
             changed = next((key for key in changes if f"{at}.".startswith(f"{key}.")), None)
             if changed is None:
-                raise self._refused(root, f"{name}: {at}: {error.message}") from None
-            raise self._refused(f"{root}.{changed}", error.message) from None
+                raise self.refused_file(root, str(name), error) from None
+            raise self.refused(f"{root}.{changed}", error.message) from None
 
     def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
         """Return name, contents and folder of a topology, a workload or a remote memory."""
         if not isinstance(name, str):
-            raise self._refused(root, f"must be names or files, not {name!r}")
+            raise self.refused(root, f"must be names or files, not {name!r}")
         known = {"topology": FABRICS, "workload": WORKLOADS}.get(root, ())
         found = find_choice(name, known) or name
         if root == "topology" and (said := said_of(found)) is not None:
-            return found, {"protocol": "measured", **said}, self._folder
+            return found, {"protocol": "measured", **said}, self.folder
         if found in WORKLOADS and root == "workload":
-            return found, read_data(workload_path(found)), self._folder
+            return found, read_data(workload_path(found)), self.folder
         try:
             if name.endswith(SUFFIXES):
-                path = (self._folder / name).resolve()
+                path = (self.folder / name).resolve()
                 return name, read_data(path), path.parent
+            if root == "topology" and name.endswith(".txt"):
+                path = (self.folder / name).resolve()
+                return name, _dumped(read_topology_file(path)), path.parent
             if root == "remote_memory":
                 message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"
                 raise InputError("", "", message)
             {"topology": parse_topology, "workload": load_workload}[root](name)  # refuses the name
             raise AssertionError(name)
         except InputError as error:
-            message = error.message if name in error.message else f"{name}: {error.message}"
-            raise self._refused(root, message) from None
+            raise self.refused_file(root, name, error) from None
 
     def _changed(self, root: str, data: object, path: Sequence[str], value: Value, key: str) -> Any:
         """Return ``data`` with the value at ``path`` replaced; integers index lists."""
@@ -269,7 +256,7 @@ class Resolver:
             items = cast("list[object]", data)
             if not first.isdecimal() or int(first) >= len(items):
                 message = f"must have an index below {len(items)}, not {first!r}"
-                raise self._refused(f"{root}.{key}", message)
+                raise self.refused(f"{root}.{key}", message)
             inner = self._changed(root, items[int(first)], rest, value, key) if rest else value
             return [*items[: int(first)], inner, *items[int(first) + 1 :]]
         found = cast("dict[str, object]", data) if isinstance(data, dict) else {}
@@ -281,14 +268,14 @@ class Resolver:
         try:
             base = parse_strategy(str(text))
         except InputError as error:
-            raise self._refused("strategy", error.message) from None
+            raise self.refused("strategy", error.message) from None
         sizes: dict[str, Any] = {key: value for key, value in given.items() if key}
         for key in sizes:
             if key not in SIZES:
                 message = f"must be one of {', '.join(SIZES)}{did_you_mean(key, SIZES)}"
-                raise self._refused(f"strategy.{key}", message)
+                raise self.refused(f"strategy.{key}", message)
         if not isinstance(sizes.get("sp", False), bool):
-            raise self._refused("strategy.sp", f"must be true or false, not {sizes['sp']!r}")
+            raise self.refused("strategy.sp", f"must be true or false, not {sizes['sp']!r}")
         try:
             return Strategy(**{**{size: getattr(base, size) for size in SIZES}, **sizes})
         except (TypeError, ValueError) as error:
@@ -296,17 +283,20 @@ class Resolver:
             for key in sizes:
                 if message.startswith(f"Strategy {key} "):
                     field, message = f"strategy.{key}", message.removeprefix(f"Strategy {key} ")
-                    raise self._refused(field, message) from None
+                    raise self.refused(field, message) from None
             message = message.removeprefix("strategy ")
-            raise CombinationError(self._source, "space.strategy", message) from None
-
-    def _refused(self, field: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{field}", message)
+            raise CombinationError(self.source, "space.strategy", message) from None
 
 
-def key_of(version: str, identities: Iterable[str]) -> str:
-    """Return the key of a point: the hash of its parts' identities and of a version."""
-    return hashlib.sha256("\n".join((version, *identities)).encode()).hexdigest()[:32]
+@lru_cache(maxsize=16)  # with all that is known of its routes and collectives
+def topology_of(part: Part) -> Topology:
+    """Return the topology of a point."""
+    return build_topology(part.data, part.name, Path(part.folder))
+
+
+def prices_of(tiers: Part) -> list[Prices]:
+    """Return the prices of each dimension, the innermost first."""
+    return [Prices(**one) for one in tiers.data.values()]
 
 
 def identity_of(part: Part | Strategy | Mapping[str, str] | str | None) -> str:
@@ -333,28 +323,16 @@ def part_of(root: str, name: str, data: object, folder: Path) -> Part:
     Raises
     ------
     InputError
-        A field is unknown, missing or out of range.
+        A field is unknown, missing or out of range, or a file that ``data`` names is malformed.
     """
     checked = _validated(root, data)
-    records = [_record_digest(folder, path) for path in _records(checked)]
-    return Part(_digest([root, name, checked, records]), name, checked, str(folder))
+    files = digest_of(named_files(checked, folder))
+    return Part(_digest([root, name, checked, files]), name, checked, str(folder))
 
 
 def column_of(name: str) -> str:
     """Return the column name of a study field, which is also its name in constraints."""
     return name.removeprefix("strategy.")
-
-
-def flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
-    """Yield the values in nested mappings and lists, each with its dotted path."""
-    if isinstance(value, Mapping):
-        for key, inner in cast("Mapping[str, object]", value).items():
-            yield from flat(f"{name}.{key}", inner)
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(cast("Sequence[object]", value)):
-            yield from flat(f"{name}.{index}", inner)
-    else:
-        yield name, value
 
 
 @lru_cache(maxsize=1024)
@@ -371,27 +349,11 @@ def _validated(root: str, data: object) -> dict[str, Any]:
         model = workloads.KINDS[read_kind(data, workloads.KINDS, "", workloads.WORKLOAD)]
     else:
         model = NpuEntry if root == "npu" else MemoryFile
-    return validate(model, data, "").model_dump(mode="json", by_alias=True, exclude_none=True)
+    return _dumped(validate(model, data, ""))
 
 
-def _records(data: object, key: str = "") -> Iterator[str]:
-    """Yield the paths of the timing records that a file names."""
-    if isinstance(data, Mapping):
-        for name, inner in cast("Mapping[str, object]", data).items():
-            yield from _records(inner, name)
-    elif isinstance(data, list):
-        for inner in cast("list[object]", data):
-            yield from _records(inner, key)
-    elif isinstance(data, str) and key.endswith("record") and data.endswith(".json"):
-        yield data
-
-
-def _record_digest(folder: Path, name: str) -> str:
-    path = folder / name
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:  # the estimate of the point loads the record, and reports the error
-        return ""
+def _dumped(file: FileModel) -> dict[str, Any]:
+    return file.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _digest(value: object) -> str:

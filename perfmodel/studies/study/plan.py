@@ -17,8 +17,8 @@ from .axes import Value
 from .baseline import Baseline, read_baseline, with_npus
 from .constraints import Constraint, parse_constraint
 from .file import StudyFile, load_study_file
-from .inputs import CombinationError, column_of, key_of
-from .kind import Bounds, Kind, Resolving
+from .inputs import CombinationError, column_of
+from .kind import Bounds, Kind, Resolver, key_of
 from .point import Point
 from .shared import Numbers, Shared
 from .space import Space, read_space
@@ -74,7 +74,7 @@ class Plan:
         Of all distributions.
     kind : Kind
         What it is of.
-    resolver : Resolving
+    resolver : Resolver
         Finds the inputs of points.
     digest : str
         Hash of the contents of the study file, which distinguishes the study.
@@ -88,7 +88,7 @@ class Plan:
     objectives: tuple[str, ...]
     seed: int
     kind: Kind
-    resolver: Resolving
+    resolver: Resolver
     digest: str
     baseline: Baseline | None
 
@@ -113,15 +113,15 @@ class Plan:
 
     def point(self, number: int) -> Point:
         """Return the point with a number; ``problem`` says why its values are inconsistent."""
-        values = self.space[number]
+        values, version = self.space[number], self.kind.version()
         try:
             inputs = self.resolver.inputs(values)
         except InputError as error:
             problem = str(InputError("", error.field.removeprefix("space."), error.message))
             given = repr(sorted((name, type(one).__name__, one) for name, one in values.items()))
-            key = sha256(f"{self.kind.version()} {given}".encode()).hexdigest()[:32]
+            key = sha256(f"{version} {given}".encode()).hexdigest()[:32]
             return Point(self.kind, key, values, None, problem, self.seed)
-        return Point(self.kind, inputs.key(self.kind.version()), values, inputs, "", self.seed)
+        return Point(self.kind, self.kind.key(inputs, version), values, inputs, "", self.seed)
 
     def work(self) -> Work:
         """Return the points to compute; points with the same inputs are computed once.

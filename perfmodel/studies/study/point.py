@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,7 +106,9 @@ def evaluate(point: Point) -> Row:
 
 def lost_row(point: Point, reason: str) -> Row:
     """Return the row of a point whose worker ended before returning one."""
-    row: Row = {"key": point.key, "error": reason, "records": None, **point.derived}
+    row: Row = {"key": point.key, "error": reason, "records": None}
+    with suppress(*FAILURES):  # the reason matters more than what cannot be derived
+        row |= point.derived
     return _provenance(point, 0.0) | row
 
 

@@ -1,13 +1,12 @@
 """Points that are runs of execution traces: what their inputs come to, and their figures."""
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from fred_hw.choices import find_choice, not_one_of
+from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.astra import estimate
@@ -16,10 +15,9 @@ from perfmodel.chakra.traces import find_traces
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 
 from .axes import Value
+from .contents import digest_of, named_files
 from .file import TRACE_FIGURES, TRACE_ROOTS
-from .inputs import flat, key_of
-from .kind import Comparison, Kind, Row, check_roots
-from .version import model_version
+from .kind import Comparison, Kind, Resolver, Row
 
 __all__ = ["TRACES"]
 
@@ -28,11 +26,26 @@ _MAX_QUEUES = 1024
 
 @dataclass(frozen=True)
 class _File:
-    """A file, a set of traces or the name of a fabric; equal contents have equal digests."""
+    """A file, a set of traces or the name of a fabric; equal contents have equal digests.
+
+    Parameters
+    ----------
+    digest : str
+        Of the contents, with those of all files that they name.
+    name : str
+        As the study file names it.
+    folder : Path
+        Where relative paths start, also of files in the names of fabrics.
+    """
 
     digest: str
     name: str = field(compare=False)
-    path: str = field(compare=False)
+    folder: Path = field(compare=False)
+
+    @property
+    def path(self) -> Path:
+        """Path of the file, or prefix of the traces."""
+        return self.folder / self.name
 
 
 @dataclass(frozen=True)
@@ -59,89 +72,56 @@ class _Inputs:
     network_model: str
     num_queues_per_dim: int
 
-    def key(self, version: str) -> str:
-        """Return the hash of these inputs and a version of the model."""
-        return key_of(version, (_identity(getattr(self, one.name)) for one in fields(self)))
 
-
-class _Resolver:
-    """Finds the inputs of runs; a file is read once.
-
-    Parameters
-    ----------
-    source : Path
-        The study file; files that it names are relative to its folder.
-    """
+class _Resolver(Resolver):
+    """Resolver of the inputs of runs; parameters as for :class:`Resolver`."""
 
     def __init__(self, source: Path) -> None:
-        self._source, self._folder = str(source), source.parent
+        super().__init__(source)
         self._file = lru_cache(maxsize=1024)(self._read)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
-        """Return the inputs of a run.
-
-        Raises
-        ------
-        InputError
-            A field or a value is not allowed; names the study file and the field.
-        """
-        check_roots(values, TRACE_ROOTS, TRACE_ROOTS, self._source)
+        self.check_roots(values, TRACE_ROOTS, TRACE_ROOTS)
         return _Inputs(**{name: self.part(name, values) for name in TRACE_ROOTS})
 
     def part(self, part: str, values: Mapping[str, Value]) -> Any:
-        """Return a part of the inputs by its name."""
         value = values.get(part)
         if part == "network_model":
-            text = "fluid" if value is None else str(value)
-            if (found := find_choice(text, NETWORK_MODELS)) is None:
-                raise self._refused(part, not_one_of(text, NETWORK_MODELS))
-            return found
+            return self.choice(part, "fluid" if value is None else str(value), NETWORK_MODELS)
         if part == "num_queues_per_dim":
-            queues = 1 if value is None else value
-            if type(queues) is not int or not 1 <= queues <= _MAX_QUEUES:
-                raise self._refused(part, f"must be an integer from 1 to {_MAX_QUEUES:,}")
-            return queues
+            return self.integer(part, 1 if value is None else value, 1, _MAX_QUEUES)
         if value is None and part in ("remote_memory", "groups"):
             return None
         if not isinstance(value, str):
-            raise self._refused(part, f"must be names or files, not {value!r}")
+            raise self.refused(part, f"must be names or files, not {value!r}")
         return self._file(part, value)
 
     def _read(self, part: str, name: str) -> _File:
-        path = self._folder / name
+        path = self.folder / name
         try:
             if part == "traces":
-                return _File(_digest(find_traces(path)), name, str(path))
-            if part == "network" and not name.endswith(SUFFIXES):
-                found = find_choice(name, FABRICS) or name
-                if said_of(found) is None:
-                    parse_topology(found)  # refuses the name
-                return _File(found, found, found)
-            return _File(_digest(_named(path)), name, str(path))
+                return _File(digest_of(find_traces(path)), name, self.folder)
+            if part == "network":
+                return self._network(name)
+            return self._with_files(name, read_data(path))
         except InputError as error:
-            message = error.message if name in error.message else f"{name}: {error.message}"
-            raise self._refused(part, message) from None
+            raise self.refused_file(part, name, error) from None
 
-    def _refused(self, part: str, message: str) -> InputError:
-        return InputError(self._source, f"space.{part}", message)
+    def _network(self, name: str) -> _File:
+        found = find_choice(name, FABRICS) or name
+        if (said := said_of(found)) is not None:
+            files = digest_of(named_files(said, self.folder))
+            return _File(f"{found} {files}", found, self.folder)
+        if name.endswith(SUFFIXES):
+            return self._with_files(name, read_data(self.folder / name))
+        parse_topology(name, base=self.folder)  # refuses all but files of ns-3, which name none
+        return self._with_files(name, None)
 
-
-def _named(path: Path) -> Iterator[Path]:
-    """Yield a file, and the files that it and those name: topologies, records and traces."""
-    data, seen = read_data(path), set[Path]()
-    yield path
-    for _, value in flat("", cast("object", data)):
-        inner = path.parent / value if isinstance(value, str) and "\0" not in value else path
-        if inner != path and inner not in seen and inner.is_file():
-            seen.add(inner)
-            yield from _named(inner) if inner.name.endswith(SUFFIXES) else [inner]
-
-
-def _digest(paths: Iterator[Path] | Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    def _with_files(self, name: str, data: object) -> _File:
+        """Return a file, given its contents, with the files that they name."""
+        path = self.folder / name
+        digest = digest_of((path, *named_files(data, path.parent)))
+        return _File(digest, name, self.folder)
 
 
 def _identity(part: _File | str | int | None) -> str:
@@ -157,31 +137,25 @@ def _evaluate(inputs: _Inputs) -> Row:
     """Return where the time of the rank that ends last goes."""
     memory, groups = inputs.remote_memory, inputs.groups
     given = estimate.Inputs(
-        Path(inputs.system.path),
-        Path(memory.path) if memory else None,
-        (Path(groups.path),) if groups else (),
+        inputs.system.path,
+        memory.path if memory else None,
+        (groups.path,) if groups else (),
         inputs.network_model,
         queues=inputs.num_queues_per_dim,
+        base=inputs.network.folder,
     )
-    [found] = estimate.estimate_traces(inputs.traces.path, [inputs.network.path], given)
+    [found] = estimate.estimate_traces(str(inputs.traces.path), [inputs.network.name], given)
     last = max(found.ranks, key=lambda rank: rank.total_ns)
     return {**asdict(last), "records": "; ".join(found.provenance.said_records)}
-
-
-def _depends(name: str) -> tuple[str]:
-    return (name,)
 
 
 TRACES = Kind(
     required=("traces", "network", "system"),
     parts={name: (name,) for name in TRACE_ROOTS},
     figures=TRACE_FIGURES,
-    needs={},
-    depends=_depends,
     resolver=_Resolver,
     derived=_derived,
     evaluate=_evaluate,
     identity=_identity,
-    version=model_version,
     comparison=Comparison("network", "total_ns"),
 )

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from math import nan
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,13 +11,11 @@ from numpy.typing import NDArray
 
 from fred_hw.errors import InputError
 from perfmodel.figures import figures_of
-from perfmodel.libra.network import Prices
 from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.studies.equal_terms import equal_npus
 from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.topology.files import NpuEntry, build_topology
-from perfmodel.topology.graph import Topology
+from perfmodel.topology.files import NpuEntry
 from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of
 from perfmodel.training.compute import Npu, npu_of
 from perfmodel.training.compute_model import compute_model
@@ -28,14 +25,23 @@ from perfmodel.workloads.workload import Workload, build_workload
 
 from .axes import Value
 from .file import FIGURES, ROOTS
-from .inputs import PARTS, SIZES, Inputs, Part, Resolver, column_of, identity_of
-from .kind import Comparison, Kind, Resolving, Row
+from .inputs import (
+    PARTS,
+    SIZES,
+    Inputs,
+    Part,
+    TrainingResolver,
+    column_of,
+    identity_of,
+    prices_of,
+    topology_of,
+)
+from .kind import Comparison, Kind, Resolver, Row
 from .point import FAILURES
 from .shared import Numbers, Shared
 from .space import Space
-from .version import model_version
 
-__all__ = ["TRAINING", "rates_of", "topology_of", "workload_of"]
+__all__ = ["TRAINING", "rates_of", "workload_of"]
 
 T = TypeVar("T")
 
@@ -110,12 +116,6 @@ def _figures(found: Estimate) -> Row:
     return dict(figures_of("", figures))
 
 
-@lru_cache(maxsize=16)  # with all that is known of its routes and collectives
-def topology_of(part: Part) -> Topology:
-    """Return the topology of a point."""
-    return build_topology(part.data, part.name, Path(part.folder))
-
-
 @lru_cache(maxsize=256)
 def workload_of(part: Part) -> Workload:
     """Return the workload of a point."""
@@ -137,7 +137,7 @@ def _npu_rates(topology: Part, npu: Part) -> dict[str, float]:
 @lru_cache(maxsize=1024)
 def _cost(topology: Part, tiers: Part) -> float:
     """Return the cost of a topology [$]."""
-    return cost_of(topology_of(topology), [Prices(**one) for one in tiers.data.values()])
+    return cost_of(topology_of(topology), prices_of(tiers))
 
 
 class _Bounds:
@@ -151,7 +151,7 @@ class _Bounds:
         Figures to bound.
     """
 
-    def __init__(self, space: Space, resolver: Resolving, objectives: Sequence[str]) -> None:
+    def __init__(self, space: Space, resolver: Resolver, objectives: Sequence[str]) -> None:
         self._space, self._resolver, self._objectives = space, resolver, objectives
         shared = self._shared
         self._workloads = shared(("workload",), lambda part: workload_of(part("workload")), None)
@@ -234,7 +234,7 @@ def _check_terms(base: Inputs, other: Inputs, as_is: bool) -> None:
     equal_npus(rates, as_is=as_is)
 
 
-def _npus_of(resolver: Resolving, name: str) -> dict[str, Value]:
+def _npus_of(resolver: Resolver, name: str) -> dict[str, Value]:
     values: dict[str, Value] = {"topology": name}
     return {**_npu_rates(resolver.part("topology", values), resolver.part("npu", values))}
 
@@ -243,13 +243,12 @@ TRAINING = Kind(
     required=("topology", "workload"),
     parts=PARTS,
     figures=FIGURES,
-    needs={"cost": "tiers"},
-    depends=_depends,
-    resolver=Resolver,
+    resolver=TrainingResolver,
     derived=_derived,
     evaluate=_evaluate,
     identity=identity_of,
-    version=model_version,
+    needs={"cost": "tiers"},
+    depends=_depends,
     names=("npus", "fits_memory", *(f"strategy.{size}" for size in SIZES)),
     value_of=_value_of,
     bounds=_Bounds,

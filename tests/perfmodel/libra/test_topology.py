@@ -38,12 +38,12 @@ def test_links_between_switches_are_shared_by_the_npus_below(protocol: ProtocolM
 
 
 def test_a_topology_without_such_dimensions_has_no_cost() -> None:
-    line = r"mesh:2x2: tiers: must be left out: the topology has no dimensions of rings or switches"
+    line = "^tiers: must be left out: mesh:2x2 does not consist of rings, full connections or sw"
     with pytest.raises(InputError, match=line):
         cost_of(parse_topology("mesh:2x2", "ideal"), [TIERS["node"]] * 2)
 
 
 def test_each_dimension_has_a_tier() -> None:
     fred = parse_topology("fred-d", "ideal")
-    with pytest.raises(InputError, match="must have 2 tiers, one per dimension, not 1"):
+    with pytest.raises(InputError, match="must have 2 tiers, one per dimension of fred-d, not 1"):
         cost_of(fred, [TIERS["node"]])

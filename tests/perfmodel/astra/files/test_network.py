@@ -113,6 +113,16 @@ def test_a_fabric_of_ours_is_a_network(
     assert network.fabric.name == name
 
 
+@pytest.mark.parametrize("name", ["wafers:2xsmall.yaml", "net.yml"])
+def test_wafers_of_a_file_are_a_network_in_any_folder(name: str, tmp_path: Path) -> None:
+    written(tmp_path / "small.yaml", "kind: mesh\ncolumns: 3\nrows: 2\n")
+    lists = {"npus_count": "[12]", "bandwidth": "[null]", "latency": "[null]"}
+    path = written(tmp_path / "net.yml", text(topology="['wafers:2xsmall.yaml']", **lists))
+    network = load_network(path if name == "net.yml" else name, base=tmp_path)
+    assert network.npus == 12
+    assert network.fabric and network.fabric.name == "wafers:2xsmall.yaml"
+
+
 def test_schema_takes_names_of_all_topologies() -> None:
     def taken() -> list[str]:
         check = Draft202012Validator(NetworkFile.model_json_schema())

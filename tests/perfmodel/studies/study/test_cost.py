@@ -102,8 +102,14 @@ def test_topologies_with_and_without_tiers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("space", "line"),
     [
-        ({"topology": "mesh:2x2", "topology.blocks.1.bytes_per_s": None}, "mesh:2x2: tiers: must"),
-        ({"tiers": "pod"}, "net.yaml: tiers: must have 2 tiers, one per dimension, not 1"),
+        (
+            {"topology": ["net.yaml", "mesh:2x2"], "topology.blocks.1.bytes_per_s": None},
+            "space.tiers: must be left out: mesh:2x2 does not consist of rings, full connections ",
+        ),
+        (
+            {"tiers": "pod"},
+            "space.tiers: must have 2 tiers, one per dimension of net.yaml, not 1",
+        ),
         ({"tiers": "shelf-pod"}, "space.tiers: must be tiers such as chiplet-package-node-pod"),
         ({"tiers": 3}, "space.tiers: must be tiers such as .*, not 3"),
         ({"tiers.0": 3}, "space.tiers.0: must begin with one of"),
@@ -113,8 +119,27 @@ def test_topologies_with_and_without_tiers(tmp_path: Path) -> None:
 def test_bad_tiers_are_refused_in_one_line(
     tmp_path: Path, space: dict[str, Any], line: str
 ) -> None:
-    with pytest.raises(InputError, match=line):
+    with pytest.raises(InputError, match=f"study.yaml: {line}"):
         planned(tmp_path, {**SPACE, **space}, objectives=BOTH)
+
+
+def test_a_point_whose_tiers_do_not_go_with_its_topology_fails_alone(tmp_path: Path) -> None:
+    space = {
+        "topology": ["net.yaml", "mesh:2x2"],
+        "tiers": [None, "node-pod"],
+        "workload": "resnet-50",
+        "strategy": "MP1-DP4-PP1",
+    }
+    plan = planned(tmp_path, space, objectives=BOTH[:1], constraints=["topology != 'x'"])
+    numbers = plan.work().numbers
+    assert len(numbers) == 4
+    assert numbers == {plan.point(number).key: number for number in range(4)}
+    problem = plan.point(3).problem
+    assert problem.startswith("tiers: must be left out: mesh:2x2 does not")
+    summary = run_study(plan, tmp_path / "store", Inline)
+    assert (summary.points, summary.failed) == (4, 1)
+    rows = open_store(tmp_path / "store").query("select error from points").to_pylist()
+    assert [row["error"] for row in rows if row["error"]] == [problem]
 
 
 @pytest.mark.parametrize(

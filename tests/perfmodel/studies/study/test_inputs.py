@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import CombinationError, Inputs, Resolver
+from perfmodel.studies.study.inputs import CombinationError, Inputs, TrainingResolver, topology_of
+from perfmodel.studies.study.training import TRAINING
 from perfmodel.switch_timing.record import RECORDS
 from tests.written import written
 
@@ -16,7 +17,11 @@ BASE: dict[str, Any] = {"topology": "fred-d", "workload": "resnet-152"}
 
 def inputs(folder: Path = Path(), **changes: Any) -> Inputs:
     given = {name.replace("__", "."): value for name, value in changes.items()}
-    return Resolver(folder / "s.yaml").inputs({**BASE, **given})
+    return TrainingResolver(folder / "s.yaml").inputs({**BASE, **given})
+
+
+def key(one: Inputs) -> str:
+    return TRAINING.key(one, "1")
 
 
 def test_keys_follow_from_all_inputs_and_the_version() -> None:
@@ -38,19 +43,19 @@ def test_keys_follow_from_all_inputs_and_the_version() -> None:
         {"compute": "scaled:2"},
     ]
     found = [inputs(**one) for one in changes]
-    assert len({one.key("1") for one in found}) == len(changes)
-    assert found[0].key("1") != found[0].key("2")
-    assert inputs(**changes[2]).key("1") == found[2].key("1")
+    assert len({key(one) for one in found}) == len(changes)
+    assert key(found[0]) != TRAINING.key(found[0], "2")
+    assert key(inputs(**changes[2])) == key(found[2])
 
 
 def test_equal_inputs_have_one_key_however_they_are_written() -> None:
     one = inputs(topology="FRED-D", topology__protocol="measured", npu__peak_flops=2e15)
     other = inputs(npu__peak_flops="2.0e+15", algorithm="published", strategy=None)
-    assert one.key("1") == other.key("1")
+    assert key(one) == key(other)
 
 
 def test_null_leaves_a_field_as_its_file_has_it() -> None:
-    assert inputs(topology__l1_l2_bytes_per_s=None).key("1") == inputs().key("1")
+    assert key(inputs(topology__l1_l2_bytes_per_s=None)) == key(inputs())
 
 
 def test_a_record_that_changes_changes_the_key(tmp_path: Path) -> None:
@@ -61,8 +66,42 @@ def test_a_record_that_changes_changes_the_key(tmp_path: Path) -> None:
     keys: list[str] = []
     for text in (record, record + b"\n"):
         written(tmp_path / "r.json", text)
-        keys.append(inputs(tmp_path, topology="f.yaml").key("1"))
+        keys.append(key(inputs(tmp_path, topology="f.yaml")))
     assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize("topology", ["outer.yaml", "wafers:2xinner.yaml"])
+def test_a_file_of_one_wafer_that_changes_changes_the_key(tmp_path: Path, topology: str) -> None:
+    written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
+    found: list[tuple[str, int]] = []
+    for columns in (4, 2):
+        mesh = {"kind": "mesh", "columns": columns, "rows": 4}
+        written(tmp_path / "inner.yaml", mesh)
+        one = inputs(tmp_path, topology=topology)
+        found.append((key(one), topology_of(one.topology).npus))
+    assert found[0][0] != found[1][0]
+    assert [npus for _, npus in found] == [32, 16]
+
+
+def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
+    links = "0 2 100Gbps 0.001ms 0\n1 2 {rate}00Gbps 0.001ms 0\n"
+    keys: list[str] = []
+    for rate in (1, 2):
+        written(tmp_path / "net.txt", "3 1 2\n2\n" + links.format(rate=rate))
+        one = inputs(tmp_path, topology="net.txt")
+        assert (one.topology.name, topology_of(one.topology).npus) == ("net.txt", 2)
+        keys.append(key(one))
+    assert keys[0] != keys[1]
+    with pytest.raises(InputError, match=r"s\.yaml: space\.topology: none\.txt: must be an exist"):
+        inputs(tmp_path, topology="none.txt")
+
+
+def test_a_malformed_file_in_a_topology_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
+    written(tmp_path / "inner.yaml", "kind: [")
+    line = r"s\.yaml: space\.topology: outer\.yaml: inner\.yaml: must be YAML"
+    with pytest.raises(InputError, match=line):
+        inputs(tmp_path, topology="outer.yaml")
 
 
 def test_fields_have_dotted_paths() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from fred_hw.errors import InputError
 from perfmodel.studies.study.file import FIGURES
-from perfmodel.studies.study.inputs import Resolver
+from perfmodel.studies.study.inputs import TrainingResolver
 from perfmodel.studies.study.point import (
     OtherVersionError,
     Point,
@@ -26,8 +27,8 @@ from tests.written import written
 def point(**changes: Any) -> Point:
     values = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": "MP1-DP4-PP1"}
     values |= {name.replace("__", "."): value for name, value in changes.items()}
-    inputs = Resolver(Path("s.yaml")).inputs(values)
-    return Point(TRAINING, inputs.key(""), values, inputs, "", 7)
+    inputs = TrainingResolver(Path("s.yaml")).inputs(values)
+    return Point(TRAINING, TRAINING.key(inputs, ""), values, inputs, "", 7)
 
 
 def test_a_row_has_the_figures_of_the_estimate() -> None:
@@ -65,6 +66,14 @@ def test_a_lost_point_has_its_fields() -> None:
     row = lost_row(point(), "the worker process ended")
     assert (row["error"], row["duration_s"]) == ("the worker process ended", 0.0)
     assert row["topology"] == "mesh:2x2"
+
+
+def test_a_lost_point_that_cannot_be_derived_has_the_reason(tmp_path: Path) -> None:
+    mesh = written(tmp_path / "mesh.yaml", {"kind": "mesh", "columns": 1, "rows": 1})
+    found = point(topology=str(mesh))
+    with pytest.raises(InputError):
+        assert found.derived
+    assert lost_row(found, "the worker process ended")["error"] == "the worker process ended"
 
 
 def test_constraints_see_what_follows_from_inputs() -> None:

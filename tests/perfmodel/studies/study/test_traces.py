@@ -7,6 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.files import write
+from perfmodel.studies.study.point import evaluate
 from perfmodel.studies.study.run import run_study
 from perfmodel.studies.study.store import open_store
 from tests.perfmodel.astra.engine.nodes import collective, compute
@@ -77,6 +78,48 @@ def test_files_that_files_name_are_part_of_the_inputs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("other.yaml", id="file_that_names_this_one"),
+        pytest.param("x" * 256, id="too_long_for_a_path"),
+    ],
+)
+def test_files_may_have_any_texts(folder: Path, text: str) -> None:
+    written(folder / "sys.yaml", f"{{all-reduce-implementation: [ring], unknown: {text}}}")
+    written(folder / "other.yaml", "[sys.yaml]")
+    plan = planned(folder, {**SPACE, "network": "net.yaml"}, objectives=["total_ns"])
+    assert len(plan.work().numbers) == 4
+
+
+NS3 = "3 1 2\n2\n0 2 100Gbps 0.001ms 0\n1 2 {rate}00Gbps 0.001ms 0\n"
+
+
+@pytest.mark.parametrize(
+    ("network", "file", "text"),
+    [
+        ("wafers:2xinner.yaml", "inner.yaml", "{{kind: mesh, columns: {rate}, rows: 2}}"),
+        ("net.txt", "net.txt", NS3),
+    ],
+    ids=["wafers", "ns3"],
+)
+def test_networks_are_found_and_followed_from_any_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, network: str, file: str, text: str
+) -> None:
+    """A study runs in any folder; paths in names start from that of the study file."""
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    space = {**SPACE, "traces": "one", "network": network, "network_model": "fluid"}
+    keys = list[str]()
+    for rate in (1, 2):
+        written(folder / file, text.format(rate=rate))
+        plan = planned(folder, space, objectives=["total_ns"])
+        row = evaluate(plan.point(0))
+        assert (row["error"], row["network"]) == (None, network)
+        keys.append(row["key"])
+    assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize(
     ("space", "keys", "line"),
     [
         ({"traces": "three"}, {}, r"space\.traces: .*three"),
@@ -84,7 +127,11 @@ def test_files_that_files_name_are_part_of_the_inputs(folder: Path) -> None:
         ({"network": ["net.yaml", "ring"]}, {}, r"space\.network: must be one of .*, not 'ring'"),
         ({"system": 5}, {}, r"space\.system: must be names or files, not 5"),
         ({"network_model": "any"}, {}, r"space\.network_model: must be one of fluid, .*'any'"),
-        ({"num_queues_per_dim": 0}, {}, r"space\.num_queues_per_dim: must be an integer from 1 "),
+        (
+            {"num_queues_per_dim": 0},
+            {},
+            r"space\.num_queues_per_dim: must be .* from 1 to 1024, not 0",
+        ),
         ({"traces.x": 1}, {}, r"space\.traces\.x: must begin with one of traces, network, "),
         ({}, {"baseline": "x"}, r"baseline: must be one of net\.yaml, .*, not 'x'"),
         ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given with topology alone"),
