@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
+from fred_hw import progress
 from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 from fred_hw.progress import track
@@ -224,7 +225,8 @@ def _fastest(request: Request, choices: Sequence[Strategy], count: int) -> Seque
     bounds_s = time_bounds_s([one for one, _ in fitting], [need.recomputed for _, need in fitting])
     order = sorted(range(len(fitting)), key=bounds_s.__getitem__)
     rows: list[StrategyRow] = []
-    for place in track(order, "strategies"):
+    for done, place in enumerate(order):
+        progress.count("estimates", done)  # how many follow is not known
         if len(rows) >= count and rows[count - 1].estimate.time_per_sample_s <= bounds_s[place]:
             break
         rows.append(StrategyRow(summarize(simulate(fitting[place][0]))))

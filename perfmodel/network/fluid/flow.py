@@ -21,7 +21,7 @@ class FluidFlow:
         Bytes that each source sends [B].
     latency_s : float
         From the last byte leaving its source to the end of the flow [s]: links and switches on the
-        longest way, of all messages that follow each other.
+        longest path, of all messages that follow each other.
     after : tuple of int
         Flows of the same chunk, earlier in the list, that must be complete before this one starts.
     """

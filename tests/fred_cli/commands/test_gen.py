@@ -52,7 +52,7 @@ def test_gen_of_a_mesh_says_when_the_window_is_too_small(fred: Fred) -> None:
     words = ("gen", "mesh.yaml", "--level", "mesh", "--set", "width=2", "--set", "height=1")
     out = fred.out(*words, "--set", "protocol.window_packets=32", "-o", "out")
     assert out.splitlines()[1] == (
-        "protocol.window_packets holds the longest way, a round trip of 173 cycles, below full "
+        "protocol.window_packets holds the longest path, a round trip of 173 cycles, below full "
         "rate: it takes 39 packets that are not acknowledged, not 32"
     )
     assert json.loads(fred.out(*words, "-o", "out", "--json"))["replay"]["bound"] is None
