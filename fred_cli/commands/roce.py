@@ -14,7 +14,7 @@ from fred_cli.options import (
     topology_name,
     topology_option,
 )
-from fred_cli.output import option_names, say_json, table, write_text
+from fred_cli.output import option_names, say_json, say_provenance, table, write_text
 from fred_cli.progress import progress
 from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
@@ -217,25 +217,15 @@ def run(
         given = read_flows(flows, host_numbers(Path(topology)) if text else range(fabric.npus))
         found = simulate_flows(fabric, given, parameters)
         said = dict(figures(found, parameters))
+        provenance = fabric.provenance.plus(*parameters.assumptions)
     if congestion_chart:
         from fred_cli.drawings.congestion import draw_congestion
 
         title = f"{flows} on {topology}, {parameters.congestion_control}"
         write_text(draw_congestion([(0.0, said)], title), congestion_chart)
     if as_json:
-        ordered = sorted(given, key=lambda one: one.start_s)
-        rows = zip(ordered, found.begin_s.tolist(), found.end_s.tolist(), strict=True)
-        said["flows"] = [
-            {
-                "source": one.source,
-                "target": one.target,
-                "bytes": one.size_bytes,
-                "begin_s": begin_s,
-                "end_s": end_s,
-            }
-            for one, begin_s, end_s in rows
-        ]
-        say_json({"topology": topology, "time_s": found.time_s, **said})
+        told = {"topology": topology, "time_s": found.time_s, **said}
+        say_json({**told, "provenance": provenance})
         return
     shown = [
         (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
@@ -243,6 +233,7 @@ def run(
         if isinstance(value, str | int | float)
     ]
     table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
+    say_provenance(provenance)
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:

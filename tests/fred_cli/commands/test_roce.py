@@ -143,8 +143,30 @@ def test_flows_of_a_collective_are_written_and_simulated(tmp_path: Path, fred: F
     found = fred.json("roce", "run", flows, *options)
     assert found["time_s"] == pytest.approx(given["time_s"])
     assert {(one["bytes"], one["begin_s"]) for one in found["flows"]} == {(125_000, 0.0)}
+    keys = ("source", "target", "bytes")
+    listed = [sorted([one[key] for key in keys] for one in e["flows"]) for e in (given, found)]
+    assert listed[0] == listed[1]
     assert "<polyline" in Path(chart).read_text()
     assert "pauses" in fred.out("roce", "run", flows, *options)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "packets", "wrong"),
+    [("dcqcn", 16, True), ("timely", 2, True), ("hpcc", 16, False), ("dcqcn", 1, False)],
+)
+def test_assumptions_of_trains_are_printed(
+    scheme: str, packets: int, wrong: bool, tmp_path: Path, fred: Fred
+) -> None:
+    net, flows, given = (tmp_path / name for name in ("net.txt", "flows.txt", "roce.yaml"))
+    net.write_text("3 1 2\n2\n0 2 200Gbps 1us 0\n1 2 200Gbps 1us 0\n")
+    flows.write_text("1\n0 1 3 100 5000 0\n")
+    given.write_text(f"congestion_control: {scheme}\ntrain_packets: {packets}\n")
+    run = ("roce", "run", str(flows), "--topology", str(net), "--roce", str(given))
+    text = f"results of {scheme} can be wrong by factors; use train_packets: 1"
+    assert (f"  assumed: {text}\n" in fred.out(*run)) is wrong
+    assumptions = fred.json(*run)["provenance"]["assumptions"]
+    assert (text in assumptions) is wrong
+    assert ("each packet is simulated alone" in assumptions) is (packets == 1)
 
 
 def test_hosts_of_flows_have_the_numbers_of_the_topology(tmp_path: Path, fred: Fred) -> None:

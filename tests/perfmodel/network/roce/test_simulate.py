@@ -1,6 +1,6 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
+from perfmodel.studies.congestion import NETWORKS
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
 from perfmodel.topology.parse import parse_topology
@@ -286,6 +287,21 @@ def test_trains_agree_with_single_packets(scheme: str) -> None:
     assert fast.time_s == pytest.approx(exact.time_s, rel=0.05)
     assert fast.events < exact.events / 5
     assert fast.packets == exact.packets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_trains_agree_on_an_oversubscribed_clos_unless_stated(scheme: str) -> None:
+    pytest.importorskip("numba")
+    topology = clos_file(NETWORKS["Clos 2:1"]).build("clos")
+    flows = [(i, j, 250_000) for i, j in permutations(range(topology.npus), 2)]
+    exact, fast = (
+        _run(topology, flows, congestion_control=scheme, train_packets=train) for train in (1, 16)
+    )
+    stated = RoceFile(congestion_control=scheme).assumptions[-1]
+    wrong = abs(fast.time_s / exact.time_s - 1)
+    assert fast.marks > 1000
+    assert wrong > 0.5 if "can be wrong by factors" in stated else wrong < 0.02
 
 
 def test_a_message_waits_for_others() -> None:
