@@ -1,4 +1,4 @@
-"""Command `fred roce`: topologies of Ethernet networks."""
+"""Command `fred roce`: topologies, configurations and flows of Ethernet networks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -234,6 +234,36 @@ def run(
     ]
     table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
     say_provenance(provenance)
+
+
+@command.command("config", example="fred roce config examples/roce.yaml --output build/config.txt")
+@click.argument("source", type=InputPath())
+@click.option(
+    "--output",
+    type=OutputPath(),
+    metavar="FILE.txt",
+    required=True,
+    help="Configuration of the ns-3 simulator.",
+)
+@as_json_option
+def config(source: Path, output: Path, as_json: bool) -> None:
+    """Write SOURCE, parameters of network model roce, as a configuration of the ns-3 simulator.
+
+    Trains of packets are left out, as ns-3 simulates each packet. Other parameters that the format
+    has no key for must have their default values.
+    """
+    from perfmodel.network.roce.files import load_parameters
+    from perfmodel.network.roce.ns3_config import config_text
+
+    if output.suffix != ".txt":
+        raise InputError("--output", "", f"must end in .txt, not {output.name!r}")
+    text = config_text(load_parameters(source), str(source))
+    write_text(text, output)
+    lines = text.count("\n")
+    if as_json:
+        say_json({"lines": lines, "output": str(output)})
+        return
+    print(f"{lines} lines in {output}")
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """Tests of `fred roce`, and of network model roce in other commands."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,39 @@ def test_stages_of_a_collective_are_drawn_one_after_the_other(tmp_path: Path, fr
     starts = [float(line.split()[5]) for line in flows.read_text().splitlines()[1:]]
     assert starts == pytest.approx([0.0] * 56 + [first["simulated_s"]] * 56)
     assert first["simulated_s"] + second["simulated_s"] == pytest.approx(found["time_s"])
+
+
+def test_parameters_are_written_as_a_configuration(tmp_path: Path, fred: Fred) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    write = ("roce", "config", str(EXAMPLES / "roce.yaml"), "--output", str(first))
+    assert fred.json(*write) == {"lines": 35, "output": str(first)}
+    assert "CC_MODE 1\n" in first.read_text() and "RP_TIMER 300\n" in first.read_text()
+    said = fred.out("roce", "config", str(first), "--output", str(second))
+    assert said == f"35 lines in {second}\n"
+    assert second.read_text() == first.read_text()
+    path = str(tmp_path / "net.txt")
+    fred.json("roce", "topology", "clos", *SMALL, "--output", path)
+    run = ("collective", "--topology", path, "--network-model", "roce", "--size", "1MB")
+    given = fred.json(*run, "--algorithm", "ring", "--roce", str(second))
+    assert given["congestion_control"] == "dcqcn"
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "message"),
+    [
+        ("timely: {t_low_us: 7}", "c.txt", "{0}: timely.t_low_us: must be 50 in an ns-3 .*, not 7"),
+        ("buffer_mib: 1.5", "c.txt", "{0}: buffer_mib: must be a whole number in .*, not 1.5"),
+        ("pfc: true", "c.yaml", "--output: must end in .txt, not 'c.yaml'"),
+        ("kind: links", "c.txt", "{0}: must be parameters of .*"),
+    ],
+    ids=["no key", "not whole", "ending", "kind"],
+)
+def test_what_is_no_configuration_is_refused(
+    text: str, output: str, message: str, tmp_path: Path, fred: Fred
+) -> None:
+    source = tmp_path / "roce.yaml"
+    source.write_text(text + "\n")
+    status, out, err = fred("roce", "config", str(source), "--output", str(tmp_path / output))
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert re.match(f"error: {message}".format(source), err)
+    assert not (tmp_path / output).exists()
