@@ -27,7 +27,8 @@ def test_a_network_is_written_and_used(name: str, tmp_path: Path, fred: Fred) ->
 
 def test_the_published_network_is_the_default(tmp_path: Path, fred: Fred) -> None:
     output = ("--output", str(tmp_path / "net.txt"))
-    assert fred.json("roce", "topology", "clos", *output)["links"] == 192
+    found = fred.json("roce", "topology", "clos", *output)
+    assert (found["nodes"], found["gpus"], found["links"]) == (144, 128, 192)
     found = fred.json("roce", "topology", "clos", "--nvswitches", "6", *output)
     assert (found["nodes"], found["links"]) == (240, 960)
 
