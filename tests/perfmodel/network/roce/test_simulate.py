@@ -198,7 +198,7 @@ _OVERSUBSCRIBED = clos_file(
 
 @given(
     flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=12),
-    scheme=st.sampled_from(SCHEMES),
+    scheme=st.sampled_from(["pfc", "dctcp", "hpcc", "hpcc-pint"]),
     factor=st.sampled_from([1.001, 1.02, 1.2, 2.0]),
 )
 def test_more_bytes_take_at_most_8_percent_less_time(
@@ -206,7 +206,8 @@ def test_more_bytes_take_at_most_8_percent_less_time(
 ) -> None:
     """A longer message can be marked earlier, and its sender then slows down before others wait.
 
-    With trains of packets the time can fall by far more: docs/experiments/trains.py measures both.
+    With trains of packets, DCQCN or TIMELY the time can fall by far more, as
+    docs/experiments/trains.py measures.
     """
     more = [(source, target, int(factor * size) + 1) for source, target, size in flows]
     before_s, after_s = (
