@@ -14,7 +14,7 @@ from fred_cli.options import (
     topology_name,
     topology_option,
 )
-from fred_cli.output import option_names, say_json, say_provenance, table, write_text
+from fred_cli.output import option_names, print_json, print_provenance, table, write_text
 from fred_cli.progress import progress
 from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
@@ -225,7 +225,7 @@ def run(
         write_text(draw_congestion([(0.0, said)], title), congestion_chart)
     if as_json:
         told = {"topology": topology, "time_s": found.time_s, **said}
-        say_json({**told, "provenance": provenance})
+        print_json({**told, "provenance": provenance})
         return
     shown = [
         (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
@@ -233,7 +233,7 @@ def run(
         if isinstance(value, str | int | float)
     ]
     table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
-    say_provenance(provenance)
+    print_provenance(provenance)
 
 
 @command.command("config", example="fred roce config examples/roce.yaml --output build/config.txt")
@@ -261,7 +261,7 @@ def config(source: Path, output: Path, as_json: bool) -> None:
     write_text(text, output)
     lines = text.count("\n")
     if as_json:
-        say_json({"lines": lines, "output": str(output)})
+        print_json({"lines": lines, "output": str(output)})
         return
     print(f"{lines} lines in {output}")
 
@@ -284,6 +284,6 @@ def _write(file: Any, output: Path, as_json: bool) -> None:
         ("links", len(file.links)),
     )
     if as_json:
-        say_json({**dict(figures), "output": str(output)})
+        print_json({**dict(figures), "output": str(output)})
         return
     table(f"Topology in {output}", ("what", "count"), figures)
