@@ -41,7 +41,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules campaigns themis libra roce study explore synth tests
+BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules campaigns themis libra roce repurpose study explore synth tests
 # All of them run, whatever one of them misses: it takes hours.
 bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, switch, mesh, the model against RTL, schedules, clock and area, time of the tests; tests of large volume
 	@missed=; for one in $(BENCHES); do \

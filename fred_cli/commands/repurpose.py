@@ -187,6 +187,8 @@ def _report(
     network = _network(model, architecture)
     samples = read_samples(calibration)
     others = read_samples(test) if test else samples
+    for one, path in ((samples, calibration), (others, test or calibration)):
+        one.check_labels(network, str(path))
     fabrics = [load_fabric(one) for one in topologies]
     calibrated = calibrate(network, samples.inputs)
     found = answer(calibrated, options, max_error)

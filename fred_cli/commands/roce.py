@@ -1,4 +1,4 @@
-"""Command `fred roce`: topologies of Ethernet networks."""
+"""Command `fred roce`: topologies, configurations and flows of Ethernet networks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from fred_cli.options import (
     topology_name,
     topology_option,
 )
-from fred_cli.output import option_names, print_json, table, write_text
+from fred_cli.output import option_names, print_json, print_provenance, table, write_text
 from fred_cli.progress import progress
 from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
@@ -217,25 +217,15 @@ def run(
         given = read_flows(flows, host_numbers(Path(topology)) if text else range(fabric.npus))
         found = simulate_flows(fabric, given, parameters)
         said = dict(figures(found, parameters))
+        provenance = fabric.provenance.plus(*parameters.assumptions)
     if congestion_chart:
         from fred_cli.drawings.congestion import draw_congestion
 
         title = f"{flows} on {topology}, {parameters.congestion_control}"
         write_text(draw_congestion([(0.0, said)], title), congestion_chart)
     if as_json:
-        ordered = sorted(given, key=lambda one: one.start_s)
-        rows = zip(ordered, found.begin_s.tolist(), found.end_s.tolist(), strict=True)
-        said["flows"] = [
-            {
-                "source": one.source,
-                "target": one.target,
-                "bytes": one.size_bytes,
-                "begin_s": begin_s,
-                "end_s": end_s,
-            }
-            for one, begin_s, end_s in rows
-        ]
-        print_json({"topology": topology, "time_s": found.time_s, **said})
+        result = {"topology": topology, "time_s": found.time_s, **said}
+        print_json({**result, "provenance": provenance})
         return
     shown = [
         (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
@@ -243,6 +233,37 @@ def run(
         if isinstance(value, str | int | float)
     ]
     table(f"{len(given)} flows on {topology}", ("what", "value"), shown)
+    print_provenance(provenance)
+
+
+@command.command("config", example="fred roce config examples/roce.yaml --output build/config.txt")
+@click.argument("source", type=InputPath())
+@click.option(
+    "--output",
+    type=OutputPath(),
+    metavar="FILE.txt",
+    required=True,
+    help="Configuration of the ns-3 simulator.",
+)
+@as_json_option
+def config(source: Path, output: Path, as_json: bool) -> None:
+    """Write SOURCE, parameters of network model roce, as a configuration of the ns-3 simulator.
+
+    Trains of packets are left out, as ns-3 simulates each packet. Other parameters that the format
+    has no key for must have their default values.
+    """
+    from perfmodel.network.roce.files import load_parameters
+    from perfmodel.network.roce.ns3_config import config_text
+
+    if output.suffix != ".txt":
+        raise InputError("--output", "", f"must end in .txt, not {output.name!r}")
+    text = config_text(load_parameters(source), str(source))
+    write_text(text, output)
+    lines = text.count("\n")
+    if as_json:
+        print_json({"lines": lines, "output": str(output)})
+        return
+    print(f"{lines} lines in {output}")
 
 
 def _write(file: Any, output: Path, as_json: bool) -> None:

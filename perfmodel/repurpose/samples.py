@@ -1,6 +1,7 @@
 """Samples: inputs of a network, with the correct class of each if known."""
 
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from fred_hw.errors import InputError
 
 from .arrays import Array, Indices
 from .arrays_file import read_arrays
+from .network import Network
 from .reader import tensor
 
 __all__ = ["Samples", "read_samples"]
@@ -41,6 +43,29 @@ class Samples:
             return None
         right = outputs.reshape(len(outputs), -1).argmax(axis=1) == self.labels
         return np.count_nonzero(right) / len(outputs)
+
+    def check_labels(self, network: Network, source: str) -> None:
+        """Fail unless each label is the number of an output of a network.
+
+        Parameters
+        ----------
+        network : Network
+            The network that the samples are for.
+        source : str
+            Their file, for the error line.
+
+        Raises
+        ------
+        InputError
+            A label is no such number, or the samples do not fit the network.
+        """
+        if self.labels is None:
+            return
+        most = prod(network.shapes(self.inputs[:1])[network.output][1:]) - 1
+        wrong = self.labels[(self.labels < 0) | (self.labels > most)]
+        if wrong.size:
+            message = f"must be numbers of outputs, from 0 to {most}, not {wrong[0]}"
+            raise InputError(source, "labels", message)
 
 
 def read_samples(path: Path) -> Samples:

@@ -4,7 +4,7 @@ Networks have 16 or 32 GPUs, so that all cases together take about a minute with
 switch, which is non-blocking, a Clos network that is 2:1 oversubscribed as the published one of 128
 GPUs, and one with NVSwitches in servers of eight. Wafers of FRED are nodes by their I/O
 controllers, which are the NICs of a Clos network with a leaf for each wafer. Their messages are
-larger and are simulated as trains.
+larger and take about two minutes more.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,11 +122,11 @@ def _built(network: str) -> Topology:
 
 
 def _points(
-    network: str, workload: str, topology: Topology, work: Workload, parameters: RoceFile
+    network: str, workload: str, topology: Topology, work: Workload
 ) -> Iterator[CongestionPoint]:
     """Yield a workload under every scheme."""
     for scheme in SCHEMES:
-        found = simulate(topology, work, parameters.changed(congestion_control=scheme))
+        found = simulate(topology, work, _EXACT.changed(congestion_control=scheme))
         yield CongestionPoint(network, workload, scheme, found.time_s, found)
 
 
@@ -134,7 +134,7 @@ def _points(
 def compared(network: str, workload: str) -> Sequence[CongestionPoint]:
     """Return the results of a workload on a GPU network under every scheme, ``pfc`` first."""
     topology = _built(network)
-    return tuple(_points(network, workload, topology, WORKLOADS[workload](topology), _EXACT))
+    return tuple(_points(network, workload, topology, WORKLOADS[workload](topology)))
 
 
 @cache
@@ -153,19 +153,12 @@ def incast() -> Sequence[CongestionPoint]:
     for source in range(1, topology.npus):
         hops = topology.hops((source,), (0,))
         work.add(work.path_number(link for link, _ in hops), _INCAST_BYTES)
-    return tuple(_points("Clos 2:1", "incast", topology, work, RoceFile()))
+    return tuple(_points("Clos 2:1", "incast", topology, work))
 
 
 @cache
-def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoint]:
-    """Return the results of a workload on FRED wafers joined by a Clos network, per scheme.
-
-    An all-reduce is reduced inside each wafer, which leaves a share at each I/O controller;
-    controllers of equal number all-reduce their shares by a ring; and the results are distributed.
-    In an all-to-all what an NPU sends to another wafer is spread over the controllers.
-    """
-    wafer = shared_topology(_WAFER, protocol)
-    nics = wafer.io_controllers
+def _between_wafers(workload: str, npus: int, nics: int) -> Sequence[CongestionPoint]:
+    """Return the results of what wafers with a number of NPUs and NICs send to each other."""
     clos = Clos(
         gpus_per_leaf=nics,
         pods=(_WAFERS,),
@@ -173,15 +166,10 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
         gbps=(_NIC_GBPS, _NIC_GBPS),
         latency_us=(0.5, 0.5),
     )
-    topology = clos_file(clos).build("wafers")
-    size = _PER_GPU_BYTES * wafer.npus
-    work, inside_s = Workload(), 0.0
-    if workload == "all-reduce":
-        streams = ("stream_out", "stream_in")  # chunks go out while others come in
-        everyone = [range(wafer.npus)]
-        inside_s = max(profile(wafer, way, size, everyone)[0].time_s for way in streams)
+    topology, work = clos_file(clos).build("wafers"), Workload()
+    size = _PER_GPU_BYTES * npus
     for nic in range(nics):
-        members = [wafer_ * nics + nic for wafer_ in range(_WAFERS)]
+        members = [wafer * nics + nic for wafer in range(_WAFERS)]
         pairs = (
             zip(members, (*members[1:], members[0]), strict=True)
             if workload == "all-reduce"
@@ -194,5 +182,21 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
         else:
             for path in paths:
                 work.add(path, int(size / _WAFERS / nics))
-    found = _points("wafers of FRED", workload, topology, work, RoceFile())
+    return tuple(_points("wafers of FRED", workload, topology, work))
+
+
+def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoint]:
+    """Return the results of a workload on FRED wafers joined by a Clos network, per scheme.
+
+    An all-reduce is reduced inside each wafer, which leaves a share at each I/O controller;
+    controllers of equal number all-reduce their shares by a ring; and the results are distributed.
+    In an all-to-all what an NPU sends to another wafer is spread over the controllers.
+    """
+    wafer = shared_topology(_WAFER, protocol)
+    inside_s = 0.0
+    if workload == "all-reduce":
+        size, everyone = _PER_GPU_BYTES * wafer.npus, [range(wafer.npus)]
+        streams = ("stream_out", "stream_in")  # chunks go out while others come in
+        inside_s = max(profile(wafer, way, size, everyone)[0].time_s for way in streams)
+    found = _between_wafers(workload, wafer.npus, wafer.io_controllers)
     return tuple(replace(one, time_s=one.time_s + inside_s) for one in found)

@@ -143,6 +143,20 @@ def test_congestion_of_traces_is_drawn(tmp_path: Path, fred: Fred) -> None:
     _one_line(fred(*step[:-2], *astra), message)
 
 
+@pytest.mark.slow(15)
+def test_an_iteration_on_several_wafers_has_congestion(tmp_path: Path, fred: Fred) -> None:
+    net = str(tmp_path / "wafers.txt")
+    nics = ("--gpus-per-leaf", "18", "--pods", "2", "--widths", "9", "--gbps", "1024")
+    nics += ("--latency-us", "0.5", "--wafer", "fred-d", "--output", net)
+    fred.json("roce", "topology", "clos", *nics)
+    run = ("estimate", "--topology", net, "--workload", "resnet-152", "--strategy", "MP1-DP40-PP1")
+    fluid_s = fred.json(*run)["iteration_time_s"]
+    found = fred.json(*run, "--network-model", "roce", "--algorithm", "ring", "--cc", "hpcc")
+    assert found["iteration_time_s"] > fluid_s
+    assumed = found["provenance"]["assumptions"]
+    assert "up to 16 packets of a flow are simulated as one" in assumed
+
+
 def test_congestion_of_an_iteration_is_drawn(tmp_path: Path, fred: Fred) -> None:
     net, chart = str(tmp_path / "net.txt"), tmp_path / "c.svg"
     small = ("--gpus-per-leaf", "2", "--pods", "2", "--widths", "1", "--output", net)

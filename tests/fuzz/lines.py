@@ -234,6 +234,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "roce topology convert": (("--output",), ()),
+    "roce config": (("--output",), ()),
     "roce run": (("--topology",), ("--cc", "--roce", "--congestion-chart")),
     "presets": ((), ()),
     "examples list": ((), ()),

@@ -36,29 +36,27 @@ class Roce:
         self.loads = unicast_loads(schedule)
         self._topology, self._schedule = topology, schedule
         self._parameters: RoceFile = topology.network_options.get("roce", RoceFile())
-        self._runs: dict[float, tuple[Any, Any]] = {}
-        """Messages of a chunk, and what their simulation found, by the size of the chunk."""
+        self._runs: dict[float, Any] = {}
+        """What the simulation of a chunk found, by the size of the chunk."""
         self.ack_s = 0.0
         self.assumptions = self._parameters.assumptions
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
         """Return the time of a vector whose chunks are sent one after the other [s]."""
-        return self._run(chunk_bytes)[1].time_s * round(size_bytes / chunk_bytes)
+        return self._run(chunk_bytes).time_s * round(size_bytes / chunk_bytes)
 
     def details(self, chunk_bytes: float) -> Mapping[str, Any]:
         """Return the figures of a chunk other than its time, keyed by JSON name."""
         from perfmodel.network.roce.figures import figures
 
-        return figures(self._run(chunk_bytes)[1], self._parameters)
+        return figures(self._run(chunk_bytes), self._parameters)
 
     def flows(self, chunk_bytes: float, start_s: float = 0.0) -> list[Any]:
         """Return the messages of a chunk that begins at a time [s], each a ``ns3_flows.Flow``."""
-        from perfmodel.network.roce.ns3_flows import flows_of
+        found: list[Any] = self._run(chunk_bytes).flows(start_s)
+        return found
 
-        work, found = self._run(chunk_bytes)
-        return flows_of(self._topology, work, (start_s + found.begin_s).tolist())
-
-    def _run(self, chunk_bytes: float) -> tuple[Any, Any]:
+    def _run(self, chunk_bytes: float) -> Any:
         if chunk_bytes not in self._runs:
             from perfmodel.network.roce.simulate import simulate
             from perfmodel.network.roce.workload import workload_of
@@ -66,7 +64,7 @@ class Roce:
             work = workload_of(self._schedule, chunk_bytes)
             if len(self._runs) >= _KEPT:
                 self._runs.pop(next(iter(self._runs)))
-            self._runs[chunk_bytes] = work, simulate(self._topology, work, self._parameters)
+            self._runs[chunk_bytes] = simulate(self._topology, work, self._parameters)
         return self._runs[chunk_bytes]
 
 

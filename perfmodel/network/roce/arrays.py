@@ -83,7 +83,8 @@ def with_paths(
     Raises
     ------
     InputError
-        The buffer of a switch on a path is smaller than headroom and reserve of its ports.
+        The buffer of a switch on a path is smaller than headroom and reserve of its ports, or the
+        lowest rate of flows is above the rate of a link.
     """
     _check_buffers(s, topology, paths, parameters)
     used = int(s.paths[count - 1].first + s.paths[count - 1].hops) if count else 0
@@ -282,8 +283,17 @@ def _paths(topology: Topology, paths: Sequence[tuple[int, ...]], p: RoceFile) ->
         delay = 1e9 * sum(i.latency_s + topology.nodes[i.source].latency_s for i in ends)
         one.back = delay + sum(p.ack_bytes / rate for rate in rates)
         one.rtt = delay + sum(wire / rate for rate in rates) + one.back
+        _check_lowest_rate(min(rates), p)
         one.rate, one.window = rates[0], min(rates) * one.rtt * p.packet_bytes / wire
     return found, np.array(path_links, dtype=np.int64)
+
+
+def _check_lowest_rate(slowest: float, p: RoceFile) -> None:
+    """Refuse a lowest rate of flows above the rate of a link [B/ns], if the scheme has one."""
+    most = 8 * slowest
+    if p.congestion_control != SCHEMES[0] and p.min_rate_gbps > most * (1 + 1e-9):
+        message = f"must be at most the rate of the slowest link of a path, {most:g}"
+        raise InputError("min_rate_gbps", "", f"{message}, not {p.min_rate_gbps:g}")
 
 
 def _set_windows(paths: Any, p: RoceFile) -> None:

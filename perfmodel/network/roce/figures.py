@@ -20,12 +20,10 @@ _SAMPLED = (
 
 def figures(found: Found, parameters: RoceFile) -> Mapping[str, Any]:
     """Return the figures of a simulation; ``simulated_s`` is its total time."""
-    spans = sorted(
-        (begin, end)
-        for begin, end in zip(found.begin_s.tolist(), found.end_s.tolist(), strict=True)
-        if end > begin
-    )
-    lasting = sorted(end - begin for begin, end in spans) or [0.0]
+    columns = (found.begin_s, found.end_s, found.sources, found.targets, found.sizes)
+    rows = zip(*(one.tolist() for one in columns), strict=True)
+    flows = sorted(row for row in rows if row[1] > row[0])
+    lasting = sorted(end - begin for begin, end, *_ in flows) or [0.0]
     return {
         "congestion_control": parameters.congestion_control,
         "simulated_s": found.time_s,
@@ -41,12 +39,13 @@ def figures(found: Found, parameters: RoceFile) -> Mapping[str, Any]:
         "flow_p99_s": lasting[len(lasting) * 99 // 100],
         "flow_longest_s": lasting[-1],
         "over_time": _over_time(found.samples),
-        **({"flows": _listed(spans)} if len(spans) <= _MOST_FLOWS else {}),
+        **({"flows": _listed(flows)} if len(flows) <= _MOST_FLOWS else {}),
     }
 
 
-def _listed(spans: list[tuple[float, float]]) -> list[dict[str, float]]:
-    return [{"begin_s": begin, "end_s": end} for begin, end in spans]
+def _listed(flows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    names = ("begin_s", "end_s", "source", "target", "bytes")
+    return [dict(zip(names, row, strict=True)) for row in flows]
 
 
 def _over_time(samples: Any) -> dict[str, list[float]]:

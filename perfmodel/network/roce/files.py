@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from fred_hw.errors import InputError
 from fred_hw.files import load_model
 
 from .ns3_config import read_config
@@ -19,11 +18,4 @@ def load_parameters(path: Path) -> RoceFile:
     InputError
         The file is unreadable, or a value is not allowed.
     """
-    if path.suffix == ".txt":
-        return read_config(path)
-    file = load_model(RoceFile, path)
-    for place, row in enumerate(file.ecn):
-        if row.kmax_kb <= row.kmin_kb:
-            message = f"must be above kmin_kb, {row.kmin_kb:g}, not {row.kmax_kb:g}"
-            raise InputError(str(path), f"ecn.{place}.kmax_kb", message)
-    return file
+    return read_config(path) if path.suffix == ".txt" else load_model(RoceFile, path)

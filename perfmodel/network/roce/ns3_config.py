@@ -1,8 +1,9 @@
 """Configuration files of the ns-3 simulator, with one ``KEY value ...`` per line."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
@@ -10,7 +11,7 @@ from fred_hw.files import validate
 from fred_hw.reading import read_text
 from perfmodel.topology.ns3 import bits_per_s
 
-from .parameters import SCHEMES, RoceFile
+from .parameters import SCHEMES, MarkEntry, RoceFile
 
 __all__ = ["CC_MODES", "config_text", "read_config"]
 
@@ -51,19 +52,23 @@ _RATES: Mapping[str, tuple[str, ...]] = {
     "DCTCP_RATE_AI": ("dctcp_additive_gbps",),
 }
 _MAPS = {"KMIN_MAP": "kmin_kb", "KMAX_MAP": "kmax_kb", "PMAX_MAP": "pmax"}
+_OTHERWISE_HELD = (("congestion_control",), ("ecn",), ("train_packets",))
+"""Places of parameters that are written, or need no key, besides those of single values."""
+
 _FIXED = {
     "ENABLE_QCN": "1",
     "L2_ACK_INTERVAL": "1",
     "INT_MULTI": "1",
     "MULTI_RATE": "0",
     "SAMPLE_FEEDBACK": "0",
+    "LINK_DOWN": "0 0 0",
 }
 """Keys of which only one value is supported."""
 
 _IGNORED = (
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE"),
     *("PFC_OUTPUT_FILE", "QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END", "ENABLE_TRACE"),
-    *("SIMULATOR_STOP_TIME", "NIC_TOTAL_PAUSE_TIME", "ACK_HIGH_PRIO", "LINK_DOWN"),
+    *("SIMULATOR_STOP_TIME", "NIC_TOTAL_PAUSE_TIME", "ACK_HIGH_PRIO"),
 )
 """Ignored keys: inputs, outputs, tracing, and the priority of acks, which is always high here."""
 
@@ -86,15 +91,17 @@ def read_config(path: Path) -> RoceFile:
         if key in _MAPS:
             _add_map(source, field, values, table, _MAPS[key])
             continue
+        if key in _FIXED:
+            if (given_text := " ".join(values)) != _FIXED[key]:
+                message = f"must be {key} {_FIXED[key]}, not {given_text or 'nothing':.40}"
+                raise InputError(source, field, message)
+            continue
         if len(values) != 1:
             raise InputError(source, field, f"must have one value for {key}, not {len(values)}")
         if key == "CC_MODE":
             mode = _number(source, field, values[0])
-            found = [name for name, one in CC_MODES.items() if one == mode]
-            given["congestion_control"] = found[0] if found else SCHEMES[0]
-        elif key in _FIXED:
-            if values[0] != _FIXED[key]:
-                raise InputError(source, field, f"must be {key} {_FIXED[key]}, not {values[0]}")
+            schemes = [name for name, one in CC_MODES.items() if one == mode]
+            given["congestion_control"] = schemes[0] if schemes else SCHEMES[0]
         else:
             place, read = _place(source, field, key)
             target = given if len(place) == 1 else given.setdefault(place[0], {})
@@ -105,7 +112,9 @@ def read_config(path: Path) -> RoceFile:
             if missing := {"kmin_kb", "kmax_kb"} - row.keys():
                 name = next(key for key, one in _MAPS.items() if one in missing)
                 raise InputError(source, name, f"must have a value for {row['gbps']:g} Gb/s")
-    return validate(RoceFile, given, source)
+    found = validate(RoceFile, given, source)
+    found.check(source)
+    return found
 
 
 def _place(
@@ -149,25 +158,68 @@ def _add_map(
         message = "must be a count and so many pairs of a rate and a value"
         raise InputError(source, field, f"{message}, not {len(numbers)} numbers")
     for rate, value in zip(numbers[1::2], numbers[2::2], strict=True):
-        table.setdefault(float(rate), {})[name] = value
+        row = table.setdefault(float(rate), {})
+        if name in row:
+            raise InputError(source, field, f"must have each rate once, not {rate:g} twice")
+        row[name] = value
 
 
-def config_text(parameters: RoceFile) -> str:
-    """Return parameters as the text of a configuration file."""
-    rows = parameters.model_dump()
+def config_text(parameters: RoceFile, source: str) -> str:
+    """Return parameters as the text of a configuration file.
+
+    Parameters
+    ----------
+    parameters : RoceFile
+        The parameters; ``train_packets`` is left out, as ns-3 simulates each packet.
+    source : str
+        Where they are from, for error lines.
+
+    Raises
+    ------
+    InputError
+        A parameter that the format has no key for is not the default, or a number that the
+        simulator reads as an integer is not whole.
+    """
+    values = _by_place(parameters.model_dump())
+    held = {*_NUMBERS.values(), *_SWITCHES.values(), *_RATES.values(), *_OTHERWISE_HELD}
+    for place, default in _by_place(RoceFile().model_dump()).items():
+        if place not in held and values[place] != default:
+            wanted, value = json.dumps(default), json.dumps(values[place])
+            message = f"must be {wanted} in an ns-3 configuration, not {value}"
+            raise InputError(source, ".".join(place), message)
+    _check_whole(parameters, source)
     lines = [f"CC_MODE {CC_MODES[parameters.congestion_control]}"]
-
-    def value(place: tuple[str, ...]) -> Any:
-        found: Any = rows
-        for name in place:
-            found = found[name]
-        return found
-
-    lines += [f"{key} {value(place):.12g}" for key, place in _NUMBERS.items()]
-    lines += [f"{key} {int(value(place))}" for key, place in _SWITCHES.items()]
-    lines += [f"{key} {1e3 * value(place):.12g}Mb/s" for key, place in _RATES.items()]
+    lines += [f"{key} {values[place]:.12g}" for key, place in _NUMBERS.items()]
+    lines += [f"{key} {int(values[place])}" for key, place in _SWITCHES.items()]
+    lines += [f"{key} {1e3 * values[place]:.12g}Mb/s" for key, place in _RATES.items()]
     lines += [f"{key} {one}" for key, one in _FIXED.items()]
     for key, name in _MAPS.items():
-        pairs = [f"{row.gbps * 1e9:.12g} {getattr(row, name):.12g}" for row in parameters.ecn]
+        pairs = [f"{_bits_per_s(row)} {getattr(row, name):.12g}" for row in parameters.ecn]
         lines.append(f"{key} {len(pairs)} {' '.join(pairs)}")
     return "\n".join(lines) + "\n"
+
+
+def _by_place(values: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    """Return parameters keyed by their place: a name, or an entry and a name."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            inner = cast("Mapping[str, Any]", value)
+            found |= {(name, *place): one for place, one in _by_place(inner).items()}
+        else:
+            found[name,] = value
+    return found
+
+
+def _check_whole(parameters: RoceFile, source: str) -> None:
+    numbers = {"buffer_mib": parameters.buffer_mib}
+    for place, row in enumerate(parameters.ecn):
+        numbers |= {f"ecn.{place}.{name}": getattr(row, name) for name in ("kmin_kb", "kmax_kb")}
+    for field, number in numbers.items():
+        if number % 1:
+            message = f"must be a whole number in an ns-3 configuration, not {number:g}"
+            raise InputError(source, field, message)
+
+
+def _bits_per_s(row: MarkEntry) -> int:
+    return round(row.gbps * 1e9)

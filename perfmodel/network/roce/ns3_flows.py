@@ -11,11 +11,8 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 from fred_hw.reading import read_text
-from perfmodel.topology.graph import Topology
 
-from .workload import Workload
-
-__all__ = ["Flow", "flows_of", "flows_text", "read_flows"]
+__all__ = ["Flow", "flows_text", "read_flows"]
 
 _MAX_BYTES = 1 << 26
 _MAX_FLOWS = 1 << 20
@@ -103,27 +100,6 @@ def _flow(source: str, field: str, words: list[str], npus: dict[int, int]) -> Fl
         message = f"must begin at 0 to {_MAX_START_S:g} s, not {words[5]!r:.40}"
         raise InputError(source, field, message)
     return Flow(npus[ends[0]], npus[ends[1]], size, start_s)
-
-
-def flows_of(topology: Topology, work: Workload, begin_s: Sequence[float]) -> list[Flow]:
-    """Return messages as flows that wait for a time instead of for other messages.
-
-    Parameters
-    ----------
-    topology, work : Topology, Workload
-        The messages, on paths of links of the topology.
-    begin_s : sequence of float
-        When each of them begins [s].
-    """
-    ends = [
-        (topology.links[path[0]].source, topology.links[path[-1]].target) if path else (0, 0)
-        for path in work.paths
-    ]
-    return [
-        Flow(*ends[path], size, start_s)
-        for path, size, start_s in zip(work.path, work.size, begin_s, strict=True)
-        if size
-    ]
 
 
 def flows_text(flows: Sequence[Flow]) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from fred_hw.errors import InputError
 from fred_hw.file_kinds import ROCE
 from fred_hw.files import FileModel, int_range, number_range, one_of
 
@@ -19,6 +20,9 @@ _GBPS = 0.125
 
 _TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
 """Telemetry in each packet by scheme [B]: a time stamp, or one utilization."""
+
+_SENSITIVE = ("dcqcn", "timely")
+"""Schemes under which one mark or one round-trip time can decide how long a flow takes."""
 
 _Time = Annotated[float, number_range(1e-3, 1e9)]
 _Rate = Annotated[float, number_range(1e-6, 1e6)]
@@ -237,15 +241,37 @@ class RoceFile(FileModel):
     timely: TimelyEntry = TimelyEntry()
     hpcc: HpccEntry = HpccEntry()
 
+    def check(self, source: str) -> None:
+        """Fail for thresholds in the wrong order, and for two rows of marks with one rate."""
+        rates: set[float] = set()
+        for place, row in enumerate(self.ecn):
+            field = f"ecn.{place}"
+            if row.kmax_kb <= row.kmin_kb:
+                message = f"must be above kmin_kb, {row.kmin_kb:g}, not {row.kmax_kb:g}"
+                raise InputError(source, f"{field}.kmax_kb", message)
+            if row.gbps in rates:
+                message = f"must be in one row, not {row.gbps:g} Gb/s in two"
+                raise InputError(source, f"{field}.gbps", message)
+            rates.add(row.gbps)
+        low, high = self.timely.t_low_us, self.timely.t_high_us
+        if low > high:
+            message = f"must be at most t_high_us, {high:g}, not {low:g}"
+            raise InputError(source, "timely.t_low_us", message)
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Assumptions of the simulation."""
-        packets = 1 if self.lossy else self.train_packets
-        return (
+        found = [
             "acks have priority over data and take no bandwidth",
             "each message is a flow of its own, which begins at line rate",
-            f"up to {packets} packets of a flow are simulated as one",
-        )
+        ]
+        if self.lossy or self.train_packets == 1:
+            return (*found, "each packet is simulated alone")
+        found.append(f"up to {self.train_packets} packets of a flow are simulated as one")
+        if self.congestion_control in _SENSITIVE:
+            scheme = self.congestion_control
+            found.append(f"results of {scheme} can be wrong by factors; use train_packets: 1")
+        return tuple(found)
 
     @property
     def lossy(self) -> bool:

@@ -25,6 +25,7 @@ from .engine import (
 )
 from .ns3_flows import Flow
 from .parameters import RoceFile
+from .state import State
 from .workload import Workload
 
 __all__ = ["Found", "Simulation", "simulate", "simulate_flows"]
@@ -45,6 +46,8 @@ class Found:
         Until the last message arrived [s].
     begin_s, end_s : array
         When each message began and when it arrived [s].
+    sources, targets, sizes : array
+        NPUs at the ends of each message, -1 for a message that uses no link, and its bytes [B].
     pauses, marks, drops : int
         Pause frames that switches sent, packets that they marked, and packets that were lost.
     resent_bytes, paused_s : float
@@ -63,6 +66,9 @@ class Found:
     time_s: float
     begin_s: Any
     end_s: Any
+    sources: Any
+    targets: Any
+    sizes: Any
     pauses: int
     marks: int
     drops: int
@@ -73,6 +79,18 @@ class Found:
     samples: Any
     events: int
     packets: int
+
+    def flows(self, start_s: float = 0.0) -> list[Flow]:
+        """Return the messages as flows that wait for a time instead of for other messages.
+
+        Parameters
+        ----------
+        start_s : float
+            When the simulation begins [s].
+        """
+        columns = (self.sources, self.targets, self.sizes, start_s + self.begin_s)
+        rows = zip(*(one.tolist() for one in columns), strict=True)
+        return [Flow(*row) for row in rows if row[0] >= 0]
 
 
 class Simulation:
@@ -158,11 +176,15 @@ class Simulation:
         """Return the results so far."""
         state = self._state
         totals, links, messages = state.totals[0], state.links, state.messages[: self._count]
+        sources, targets = _ends(state, messages.path)
         samples = state.samples[: int(state.setting[0].samples)] * (1e-9, 1, 1, 1, 1e9)
         return Found(
             time_s=1e-9 * float(messages.end.max(initial=0.0)),
             begin_s=1e-9 * messages.begin,
             end_s=1e-9 * messages.end,
+            sources=sources,
+            targets=targets,
+            sizes=messages.length.astype(np.int64),
             pauses=int(links.pauses.sum()),
             marks=int(totals.marks),
             drops=int(totals.drops),
@@ -223,6 +245,16 @@ def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFi
         simulation.add(work, 1e9 * start_s)
     simulation.advance()
     return simulation.found()
+
+
+def _ends(state: State, numbers: Any) -> tuple[Any, Any]:
+    """Return source and target of the paths with given numbers; -1 for paths without links."""
+    paths, links = state.paths[numbers], state.path_links
+    used = paths.hops > 0
+    first = np.where(used, paths.first, 0)
+    last = np.where(used, first + paths.hops - 1, 0)
+    sources, targets = state.links.source[links[first]], state.links.target[links[last]]
+    return np.where(used, sources, -1), np.where(used, targets, -1)
 
 
 def _queues(counts: Any, longest: float) -> dict[str, float]:

@@ -62,7 +62,7 @@ def congestion_control(setting: Setting) -> Iterator[ReproduceRow]:
             f"slowest scheme of {workload} over pauses alone, nodes are wafers of FRED [%]",
             Derived(100 * _LITTLE_SHARE, _ON_WAFERS),
             max(each.values()),
-            f"4 wafers of fred-d, 18 NICs each, 2:1 Clos, packet trains: {_listed(each)}",
+            f"4 wafers of fred-d, 18 NICs each, 2:1 Clos, single packets: {_listed(each)}",
         )
     yield _incast()
 

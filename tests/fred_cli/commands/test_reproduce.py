@@ -204,8 +204,20 @@ def test_planes_that_no_timing_is_shipped_of_are_refused(fred: Fred, place: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("section", "panels"), [("libra", 6), ("wires", 1)])
+@pytest.mark.parametrize(
+    ("section", "panels"),
+    [
+        ("libra", 6),
+        ("wires", 1),
+        pytest.param(
+            *("congestion-control", 3),
+            marks=[pytest.mark.slow(130), pytest.mark.xdist_group("congestion")],
+        ),
+    ],
+)
 def test_section_with_a_chart(section: str, panels: int, fred: Fred, place: Path) -> None:
+    if section == "congestion-control":
+        pytest.importorskip("numba")
     arguments = ("reproduce", "--section", section, "--protocol", "ideal", "--chart", "c.html")
     fred.json(*arguments)
     page = (place / "c.html").read_text()

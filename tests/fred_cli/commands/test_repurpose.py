@@ -94,6 +94,17 @@ def test_accuracy_is_told_where_labels_are_known(fred: Fred, place: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("label", [-1, 32])
+@pytest.mark.parametrize("option", ["--test", "--calibration"])
+def test_labels_that_are_no_outputs_are_refused(
+    label: int, option: str, refused: Callable[..., str], place: Path
+) -> None:
+    np.savez(place / "d.npz", inputs=np.ones((3, 32)), labels=np.array([0, 31, label]))
+    said = refused("repurpose", *FOUR, option, "d.npz", "-o", "out.npz")
+    assert said == (f"error: d.npz: labels: must be numbers of outputs, from 0 to 31, not {label}")
+    assert not (place / "out.npz").exists()
+
+
 def test_chart_has_the_curves_of_the_json(fred: Fred, place: Path) -> None:
     words = ("--max-error", "0.1", "--baselines", "--chart", "c.html")
     found = fred.json("repurpose", *FOUR, *words)

@@ -1,5 +1,6 @@
 """Tests of `fred roce`, and of network model roce in other commands."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def test_a_network_is_written_and_used(name: str, tmp_path: Path, fred: Fred) ->
 
 def test_the_published_network_is_the_default(tmp_path: Path, fred: Fred) -> None:
     output = ("--output", str(tmp_path / "net.txt"))
-    assert fred.json("roce", "topology", "clos", *output)["links"] == 192
+    found = fred.json("roce", "topology", "clos", *output)
+    assert (found["nodes"], found["gpus"], found["links"]) == (144, 128, 192)
     found = fred.json("roce", "topology", "clos", "--nvswitches", "6", *output)
     assert (found["nodes"], found["links"]) == (240, 960)
 
@@ -143,8 +145,30 @@ def test_flows_of_a_collective_are_written_and_simulated(tmp_path: Path, fred: F
     found = fred.json("roce", "run", flows, *options)
     assert found["time_s"] == pytest.approx(given["time_s"])
     assert {(one["bytes"], one["begin_s"]) for one in found["flows"]} == {(125_000, 0.0)}
+    keys = ("source", "target", "bytes")
+    listed = [sorted([one[key] for key in keys] for one in e["flows"]) for e in (given, found)]
+    assert listed[0] == listed[1]
     assert "<polyline" in Path(chart).read_text()
     assert "pauses" in fred.out("roce", "run", flows, *options)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "packets", "wrong"),
+    [("dcqcn", 16, True), ("timely", 2, True), ("hpcc", 16, False), ("dcqcn", 1, False)],
+)
+def test_assumptions_of_trains_are_printed(
+    scheme: str, packets: int, wrong: bool, tmp_path: Path, fred: Fred
+) -> None:
+    net, flows, given = (tmp_path / name for name in ("net.txt", "flows.txt", "roce.yaml"))
+    net.write_text("3 1 2\n2\n0 2 200Gbps 1us 0\n1 2 200Gbps 1us 0\n")
+    flows.write_text("1\n0 1 3 100 5000 0\n")
+    given.write_text(f"congestion_control: {scheme}\ntrain_packets: {packets}\n")
+    run = ("roce", "run", str(flows), "--topology", str(net), "--roce", str(given))
+    text = f"results of {scheme} can be wrong by factors; use train_packets: 1"
+    assert (f"  assumed: {text}\n" in fred.out(*run)) is wrong
+    assumptions = fred.json(*run)["provenance"]["assumptions"]
+    assert (text in assumptions) is wrong
+    assert ("each packet is simulated alone" in assumptions) is (packets == 1)
 
 
 def test_hosts_of_flows_have_the_numbers_of_the_topology(tmp_path: Path, fred: Fred) -> None:
@@ -198,3 +222,39 @@ def test_stages_of_a_collective_are_drawn_one_after_the_other(tmp_path: Path, fr
     starts = [float(line.split()[5]) for line in flows.read_text().splitlines()[1:]]
     assert starts == pytest.approx([0.0] * 56 + [first["simulated_s"]] * 56)
     assert first["simulated_s"] + second["simulated_s"] == pytest.approx(found["time_s"])
+
+
+def test_parameters_are_written_as_a_configuration(tmp_path: Path, fred: Fred) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    write = ("roce", "config", str(EXAMPLES / "roce.yaml"), "--output", str(first))
+    assert fred.json(*write) == {"lines": 35, "output": str(first)}
+    assert "CC_MODE 1\n" in first.read_text() and "RP_TIMER 300\n" in first.read_text()
+    said = fred.out("roce", "config", str(first), "--output", str(second))
+    assert said == f"35 lines in {second}\n"
+    assert second.read_text() == first.read_text()
+    path = str(tmp_path / "net.txt")
+    fred.json("roce", "topology", "clos", *SMALL, "--output", path)
+    run = ("collective", "--topology", path, "--network-model", "roce", "--size", "1MB")
+    given = fred.json(*run, "--algorithm", "ring", "--roce", str(second))
+    assert given["congestion_control"] == "dcqcn"
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "message"),
+    [
+        ("timely: {t_low_us: 7}", "c.txt", "{0}: timely.t_low_us: must be 50 in an ns-3 .*, not 7"),
+        ("buffer_mib: 1.5", "c.txt", "{0}: buffer_mib: must be a whole number in .*, not 1.5"),
+        ("pfc: true", "c.yaml", "--output: must end in .txt, not 'c.yaml'"),
+        ("kind: links", "c.txt", "{0}: must be parameters of .*"),
+    ],
+    ids=["no key", "not whole", "ending", "kind"],
+)
+def test_what_is_no_configuration_is_refused(
+    text: str, output: str, message: str, tmp_path: Path, fred: Fred
+) -> None:
+    source = tmp_path / "roce.yaml"
+    source.write_text(text + "\n")
+    status, out, err = fred("roce", "config", str(source), "--output", str(tmp_path / output))
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert re.match(f"error: {message}".format(source), err)
+    assert not (tmp_path / output).exists()

@@ -92,10 +92,10 @@ def test_activations_of_a_layer_arrive_bit_for_bit(tmp_path: Path) -> None:
     made, sample = layer()
     (crossing,) = crossings(made)
     casts = joined(crossing.multicasts, 2)
-    assert len(casts) > 20 and crossing.activations > 50
+    assert (crossing.activations, len(casts)) == (63, 33)
     plane = Plane(wafer())
     sets = phases_of(plane, casts)
-    assert len(sets) <= plane.wafer.phases
+    assert len(sets) == 6
     size = max(len(one.channels) for one in casts)
     phases = tuple(
         Phase(f"mp_{k}", "mp", k, tuple(_flows(own)), find_rounds(plane, _flows(own), {}))

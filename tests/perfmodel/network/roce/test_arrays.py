@@ -59,3 +59,18 @@ def test_a_buffer_is_checked_on_further_paths() -> None:
     s = with_paths(arrays_of(topology, parameters), 0, topology, [()], parameters)
     with pytest.raises(InputError, match=r"buffer_mib.*must be at least .* for headroom"):
         with_paths(s, 1, topology, _paths(topology)[:1], parameters)
+
+
+def test_a_lowest_rate_above_that_of_a_link_is_refused() -> None:
+    topology = clos_file(_CLOS).build("clos")
+    in_leaf, across = _paths(topology)[0], _paths(topology)[3]
+    for path, most in ((in_leaf, 200), (across, 50)):
+        for scheme, gbps in (("hpcc", most), ("pfc", most + 1), ("hpcc", most + 1)):
+            given = RoceFile(congestion_control=scheme, min_rate_gbps=gbps)
+            empty = arrays_of(topology, given)
+            if (scheme, gbps) == ("hpcc", most + 1):
+                message = f"slowest link of a path, {most}, not {most + 1}$"
+                with pytest.raises(InputError, match=r"^min_rate_gbps: must be at .*" + message):
+                    with_paths(empty, 0, topology, [path], given)
+            else:
+                assert with_paths(empty, 0, topology, [path], given).paths[0].hops == len(path)

@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.select import build_schedule
-from perfmodel.network.roce.ns3_flows import Flow, flows_of, flows_text, read_flows
+from perfmodel.network.roce.ns3_flows import Flow, flows_text, read_flows
 from perfmodel.network.roce.parameters import RoceFile
 from perfmodel.network.roce.simulate import simulate, simulate_flows
 from perfmodel.network.roce.workload import workload_of
@@ -72,8 +72,7 @@ def test_a_collective_that_is_replayed_as_flows_takes_as_long() -> None:
     clos = Clos(gpus_per_leaf=2, pods=(2,), widths=(1,), gbps=(200, 200), latency_us=(1, 1))
     topology, options = clos_file(clos).build("clos"), RoceFile()
     schedule = build_schedule(topology, "all_to_all", [range(4)], 1.0, "direct", lockstep=True)
-    work = workload_of(schedule, 1e6)
-    want = simulate(topology, work, options)
-    found = simulate_flows(topology, flows_of(topology, work, want.begin_s.tolist()), options)
+    want = simulate(topology, workload_of(schedule, 1e6), options)
+    found = simulate_flows(topology, want.flows(), options)
     assert found.time_s == pytest.approx(want.time_s)
     assert len(found.end_s) == 12

@@ -1,6 +1,6 @@
 """Tests of perfmodel.network.roce.simulate: closed forms, fairness and invariants."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
+from perfmodel.studies.congestion import NETWORKS
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
 from perfmodel.topology.parse import parse_topology
@@ -80,25 +81,58 @@ def test_incast_fills_the_last_link(senders: int, train: int) -> None:
     assert found.drops == 0
 
 
+_EARLY: dict[str, object] = {
+    "train_packets": 1,
+    "ecn": [{"gbps": 200, "kmin_kb": 10, "kmax_kb": 40}],
+    "timely": {"t_low_us": 3, "t_high_us": 10, "min_rtt_us": 2},
+}
+"""Thresholds at which two flows on a link of ``_switch`` make every controller change the rate."""
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_two_flows_on_a_link_get_fair_shares(scheme: str) -> None:
     flows = [(1, 0, 5_000_000), (2, 0, 5_000_000)]
-    found = _run(_switch(3), flows, congestion_control=scheme, train_packets=4)
+    found = _run(_switch(3), flows, congestion_control=scheme, **_EARLY)
     first, second = sorted(found.end_s)
     assert first / second > 0.9
+    assert found.marks > 0
+    assert (found.marks > 5_000) == (scheme == "pfc")  # each controller keeps the queue short
 
 
-@pytest.mark.parametrize("scheme", ["hpcc", "hpcc-pint", "pfc"])
-def test_a_later_flow_converges_to_a_fair_share(scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "fair", "used"),
+    [
+        ("pfc", 0.99, 0.95),
+        ("dcqcn", 0.95, 0.48),
+        ("dctcp", 0.9, 0.95),
+        ("timely", 0.55, 0.91),
+        ("hpcc", 0.75, 0.87),
+        ("hpcc-pint", 0.9, 0.9),
+    ],
+)
+def test_a_later_flow_converges_to_a_fair_share(scheme: str, fair: float, used: float) -> None:
+    """Compare what two flows send while both last, from 0.2 ms after the second one begins.
+
+    DCQCN halves both rates, and its timer of 0.9 ms is the first to raise them. TIMELY has no
+    unique fixed point. docs/explanation/congestion-control.md states both.
+    """
     topology = _switch(3)
-    running = Simulation(topology, RoceFile(congestion_control=scheme, train_packets=4))
-    running.add(_work(topology, [(1, 0, 20_000_000)]))
+    first, second = (next(link for link, _ in topology.hops((one,), (0,))) for one in (1, 2))
+    options = RoceFile.model_validate({"congestion_control": scheme, **_EARLY})
+    running = Simulation(topology, options)
+    running.add(_work(topology, [(1, 0, 30_000_000)]))
     assert running.advance(100e3) is None
-    running.add(_work(topology, [(2, 0, 5_000_000)]), 100e3)
-    running.advance()
-    found = running.found()
-    share = 5_000_000 / (1e9 * (found.end_s[1] - found.begin_s[1]) * _RATE)
-    assert 0.36 <= share <= 0.53  # of the link, half less headers and the target of HPCC
+    running.add(_work(topology, [(2, 0, 20_000_000)]), 100e3)
+    assert running.advance(300e3) is None
+    before = running.found().carried
+    assert running.advance(900e3) is None
+    after = running.found()
+    shares = [(after.carried[one] - before[one]) / (600e3 * _RATE) for one in (first, second)]
+    assert min(shares) >= fair * max(shares)
+    assert sum(shares) == pytest.approx(used, abs=0.03)
+    assert after.marks > 0
+    assert (after.marks > 5_000) == (scheme == "pfc")  # each controller keeps the queue short
+    assert (after.end_s <= 0).all()
 
 
 def test_schemes_differ_in_an_incast() -> None:
@@ -164,20 +198,23 @@ _OVERSUBSCRIBED = clos_file(
 
 @given(
     flows=st.lists(_FLOW.filter(lambda one: one[0] != one[1]), min_size=1, max_size=12),
-    scheme=st.sampled_from(SCHEMES),
-    train=st.sampled_from([1, 16]),
+    scheme=st.sampled_from(["pfc", "dctcp", "hpcc", "hpcc-pint"]),
     factor=st.sampled_from([1.001, 1.02, 1.2, 2.0]),
 )
-def test_more_bytes_take_at_most_3_percent_less_time(
-    flows: list[tuple[int, int, int]], scheme: str, train: int, factor: float
+def test_more_bytes_take_at_most_8_percent_less_time(
+    flows: list[tuple[int, int, int]], scheme: str, factor: float
 ) -> None:
-    """A longer message can be marked earlier, and its sender then slows down before others wait."""
+    """A longer message can be marked earlier, and its sender then slows down before others wait.
+
+    With trains of packets, DCQCN or TIMELY the time can fall by far more, as
+    docs/experiments/trains.py measures.
+    """
     more = [(source, target, int(factor * size) + 1) for source, target, size in flows]
     before_s, after_s = (
-        _run(_OVERSUBSCRIBED, one, congestion_control=scheme, train_packets=train).time_s
+        _run(_OVERSUBSCRIBED, one, congestion_control=scheme, train_packets=1).time_s
         for one in (flows, more)
     )
-    assert after_s >= 0.97 * before_s
+    assert after_s >= 0.92 * before_s
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -253,6 +290,21 @@ def test_trains_agree_with_single_packets(scheme: str) -> None:
     assert fast.time_s == pytest.approx(exact.time_s, rel=0.05)
     assert fast.events < exact.events / 5
     assert fast.packets == exact.packets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_trains_agree_on_an_oversubscribed_clos_unless_stated(scheme: str) -> None:
+    pytest.importorskip("numba")
+    topology = clos_file(NETWORKS["Clos 2:1"]).build("clos")
+    flows = [(i, j, 250_000) for i, j in permutations(range(topology.npus), 2)]
+    exact, fast = (
+        _run(topology, flows, congestion_control=scheme, train_packets=train) for train in (1, 16)
+    )
+    stated = RoceFile(congestion_control=scheme).assumptions[-1]
+    wrong = abs(fast.time_s / exact.time_s - 1)
+    assert fast.marks > 1000
+    assert wrong > 0.5 if "can be wrong by factors" in stated else wrong < 0.02
 
 
 def test_a_message_waits_for_others() -> None:
