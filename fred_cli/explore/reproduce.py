@@ -11,7 +11,7 @@ import yaml
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from perfmodel.studies.study.contents import flat
-from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, part_of
+from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, options_part, part_of
 from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
@@ -58,7 +58,8 @@ def restored(row: Mapping[str, Any]) -> Inputs:
             raise InputError(str(row.get("key", "")), name, message)
     topology, workload, npu = (_part(row, root) for root in ("topology", "workload", "npu"))
     memory = _part(row, "remote_memory") if row.get("remote_memory") else None
-    options = {name: str(row.get(name, one.default)) for name, one in OPTIONS.items()}
+    given = {name: str(row.get(name, one.default)) for name, one in OPTIONS.items()}
+    options = options_part(given, Path.cwd())
     strategy = parse_strategy(row["strategy"])
     return Inputs(topology, workload, npu, memory, strategy, options, tiers=None)
 
@@ -87,8 +88,8 @@ def reproduction(row: Mapping[str, Any]) -> Reproduction:
         words += [_ROOTS[root], name]
     words += ["--strategy", str(inputs.strategy)]
     for name, one in OPTIONS.items():
-        if inputs.options[name] != one.default:
-            words += [f"--{name.replace('_', '-')}", inputs.options[name]]
+        if (chosen := inputs.options.data[name]) != one.default:
+            words += [f"--{name.replace('_', '-')}", chosen]
     for key, value in _npu_changes(inputs):
         words += ["--npu", f"{key}={_short(value)}"]
     return Reproduction(shlex.join(words), files)

@@ -9,12 +9,18 @@ quickly.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 __all__ = ["OPTIONS", "Option", "Options"]
+
+
+def _no_file(_value: str) -> str:
+    """Return that a value names no file."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class Option:
         Returns the help text, which lists the names.
     check : callable or None
         Refuses a value with an InputError; None where the value must be one of ``names``.
+    file_in : callable
+        Returns the path of the file that a value names, or an empty text.
     """
 
     name: str
@@ -38,6 +46,12 @@ class Option:
     names: Callable[[], Iterable[str]]
     listing: Callable[[], str]
     check: Callable[[str], object] | None = None
+    file_in: Callable[[str], str] = _no_file
+
+    def located(self, value: str, folder: Path) -> str:
+        """Return a value whose path starts from a folder instead of the working directory."""
+        path = self.file_in(value)
+        return value.removesuffix(path) + str(folder / path) if path else value
 
     def refuse_unknown(self, value: str) -> None:
         """Fail if the option does not accept a value.
@@ -59,9 +73,11 @@ def _option(
     names: Callable[[], Iterable[str]],
     listing: Callable[[], str],
     check: Callable[[str], object] | None = None,
+    file_in: Callable[[str], str] = _no_file,
 ) -> Any:
     """Return the field of an option."""
     said = {"default": default, "names": names, "listing": listing, "check": check}
+    said |= {"file_in": file_in}
     return field(default=default, metadata=said)
 
 
@@ -124,6 +140,10 @@ def _check_energy(value: str) -> object:
     return _found("training.energy", "read_energy")(value)
 
 
+def _energy_file(value: str) -> str:
+    return _found("training.energy", "file_in")(value)
+
+
 def _endpoints() -> Iterable[str]:
     return _found("endpoint.model", "names")()
 
@@ -138,6 +158,10 @@ def _endpoint_listing() -> str:
 
 def _check_endpoint(value: str) -> object:
     return _found("endpoint.model", "endpoint_model")(value)
+
+
+def _endpoint_file(value: str) -> str:
+    return _found("endpoint.model", "file_in")(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,12 +213,14 @@ class Options:
         _energy_tables,
         _energy_listing,
         _check_energy,
+        _energy_file,
     )
     endpoint: str = _option(
         "ideal",
         _endpoints,
         _endpoint_listing,
         _check_endpoint,
+        _endpoint_file,
     )
 
     def __post_init__(self) -> None:
