@@ -93,6 +93,7 @@ class _Resolver(Resolver):
     def __init__(self, source: Path) -> None:
         super().__init__(source)
         self._specification = lru_cache(maxsize=4096)(self._generated)
+        self._library = lru_cache(maxsize=1024)(self._checked_library)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
         self.check_roots(values, SWITCH_ROOTS, _DEFAULTS)
@@ -129,23 +130,21 @@ class _Resolver(Resolver):
             seed = self.integer(part, value, 1, _MAX_SEED)
             # Without a simulation all seeds are one point.
             return seed if self.part("simulator", values) else _DEFAULTS[part]
-        return self._checked(part, str(value))
-
-    def _checked(self, part: str, text: str) -> str:
         if part == "liberty":
-            path = self.folder / text
-            if not text:
-                return text
-            return str(path.resolve() if path.exists() else self._library(text))
-        return self.choice(part, text, _names(part))
+            return self._library(str(value)) if value != "" else ""
+        return self.choice(part, str(value), _names(part))
 
-    def _library(self, text: str) -> Path:
+    def _checked_library(self, text: str) -> str:
+        """Return the path of a cell library that can be read."""
         from synth.installed import library_path
+        from synth.liberty import read_libraries
 
         try:
-            return library_path(text)
+            path = (self.folder / library_path(text)).resolve()
+            read_libraries([path])
         except InputError as error:
-            raise self.refused("liberty", error.message) from None
+            raise self.refused_file("liberty", text, error) from None
+        return str(path)
 
     def _generated(
         self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]

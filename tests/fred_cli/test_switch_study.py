@@ -216,6 +216,8 @@ def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
         ({"level": "plane"}, "space.level: must be"),
         ({"simulator": "spice"}, "space.simulator: must be"),
         ({"liberty": None}, "space.liberty: must be given for area and clock, or simulator"),
+        ({"liberty": "nolib"}, "space.liberty: nolib: must be an existing file, not a missing one"),
+        ({"liberty": "study.yaml"}, "space.liberty: study.yaml: library: must be a Liberty file"),
         ({"regression": True}, "space.simulator: must be given with regression"),
         ({"regression": "yes"}, "space.regression: must be true or false, not 'yes'"),
         (
