@@ -48,7 +48,8 @@ class _Part:
     sha256 : str
         Canonical hash of the Verilog.
     identity : str
-        What figures depend on: the hash, and the specification if all of its levels are measured.
+        What figures depend on: the hash; of a simulation also the code that generates and runs
+        it, and the specification if all of its levels are measured.
     """
 
     name: str
@@ -117,8 +118,10 @@ class _Resolver(Resolver):
                 if name.startswith("specification.")
             ]
             level = self.part("level", values)
-            measured = bool(self.part("simulator", values)) and not self.part("regression", values)
-            return self._specification(given["specification"], level, measured, *sorted(changes))
+            figures = "area"
+            if self.part("simulator", values):
+                figures = "tests" if self.part("regression", values) else "cycles"
+            return self._specification(given["specification"], level, figures, *sorted(changes))
         value = values.get(part)
         if value is None:
             value = _DEFAULTS[part]
@@ -147,7 +150,7 @@ class _Resolver(Resolver):
         return str(path)
 
     def _generated(
-        self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]
+        self, source: Value, level: str, figures: str, *changes: tuple[str, Value]
     ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
@@ -167,7 +170,10 @@ class _Resolver(Resolver):
 
         digest = canonical_hash(_design(spec, level).verilog)
         # The requested clock changes how a design is mapped.
-        identity = f"{digest} {spec.model_dump_json() if measured else spec.clock_ns}"
+        identity = f"{digest} {spec.model_dump_json() if figures == 'cycles' else spec.clock_ns}"
+        if figures != "area":
+            # A simulation has levels, schedules and expected results that the hash does not cover.
+            identity += f" {version_of('gen', 'fred_hw', 'fred_cli')}"
         return _Part(source, spec, digest, identity)
 
 
@@ -270,7 +276,7 @@ def _depends(name: str) -> Collection[str]:
 
 
 def _version() -> str:
-    """Return the version of synthesis and benches; the Verilog is part of the inputs."""
+    """Return the version of synthesis and benches; other code is part of the inputs if needed."""
     return version_of("synth", "testbench")
 
 
