@@ -23,6 +23,10 @@ def _no_file(_value: str) -> str:
     return ""
 
 
+def _load_none(path: Path) -> Any:
+    raise AssertionError(path)
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """An option whose value is a name.
@@ -39,6 +43,8 @@ class Option:
         Refuses a value with an InputError; None where the value must be one of ``names``.
     file_in : callable
         Returns the path of the file that a value names, or an empty text.
+    load : callable
+        Returns the contents of such a file, given its path, as a model of pydantic.
     """
 
     name: str
@@ -47,6 +53,7 @@ class Option:
     listing: Callable[[], str]
     check: Callable[[str], object] | None = None
     file_in: Callable[[str], str] = _no_file
+    load: Callable[[Path], Any] = _load_none
 
     def located(self, value: str, folder: Path) -> str:
         """Return a value whose path starts from a folder instead of the working directory."""
@@ -74,10 +81,11 @@ def _option(
     listing: Callable[[], str],
     check: Callable[[str], object] | None = None,
     file_in: Callable[[str], str] = _no_file,
+    load: Callable[[Path], Any] = _load_none,
 ) -> Any:
     """Return the field of an option."""
     said = {"default": default, "names": names, "listing": listing, "check": check}
-    said |= {"file_in": file_in}
+    said |= {"file_in": file_in, "load": load}
     return field(default=default, metadata=said)
 
 
@@ -144,6 +152,10 @@ def _energy_file(value: str) -> str:
     return _found("training.energy", "file_in")(value)
 
 
+def _load_energy(path: Path) -> Any:
+    return _found("training.energy", "load_energy")(path)
+
+
 def _endpoints() -> Iterable[str]:
     return _found("endpoint.model", "names")()
 
@@ -162,6 +174,10 @@ def _check_endpoint(value: str) -> object:
 
 def _endpoint_file(value: str) -> str:
     return _found("endpoint.model", "file_in")(value)
+
+
+def _load_endpoint(path: Path) -> Any:
+    return _found("endpoint.file", "load_endpoint")(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +230,7 @@ class Options:
         _energy_listing,
         _check_energy,
         _energy_file,
+        _load_energy,
     )
     endpoint: str = _option(
         "ideal",
@@ -221,6 +238,7 @@ class Options:
         _endpoint_listing,
         _check_endpoint,
         _endpoint_file,
+        _load_endpoint,
     )
 
     def __post_init__(self) -> None:

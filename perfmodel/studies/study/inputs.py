@@ -33,6 +33,7 @@ from .kind import Resolver
 __all__ = [
     "PARTS",
     "SIZES",
+    "ChosenOptions",
     "CombinationError",
     "Inputs",
     "Part",
@@ -93,6 +94,19 @@ class Part:
 
 
 @dataclass(frozen=True)
+class ChosenOptions(Part):
+    """The options of a point by name, as a part.
+
+    Parameters
+    ----------
+    contents : mapping
+        Contents of the files that values name, by option.
+    """
+
+    contents: Mapping[str, Any] = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Inputs:
     """All inputs of a point's estimate except the version of the model.
 
@@ -104,7 +118,7 @@ class Inputs:
         Remote memory.
     strategy : Strategy
         How to train in parallel.
-    options : Part
+    options : ChosenOptions
         Options of an estimate by name.
     tiers : Part or None
         Prices of each dimension of the topology, if its cost is asked for.
@@ -115,7 +129,7 @@ class Inputs:
     npu: Part
     memory: Part | None
     strategy: Strategy
-    options: Part
+    options: ChosenOptions
     tiers: Part | None
 
     def fields(self) -> dict[str, Any]:
@@ -134,6 +148,8 @@ class Inputs:
         ):
             if part:
                 found |= _flat(root, part)
+        for name, contents in self.options.contents.items():
+            found |= flat(f"{name}.file", contents)
         return found
 
 
@@ -173,7 +189,7 @@ class TrainingResolver(Resolver):
             _ROOTS.get(part, part), *sorted((key, type(one), one) for key, one in given.items())
         )
 
-    def _checked_options(self, values: tuple[str, ...]) -> Part:
+    def _checked_options(self, values: tuple[str, ...]) -> ChosenOptions:
         given = dict(zip(OPTIONS, values, strict=True))
         for name, option in OPTIONS.items():
             try:
@@ -306,14 +322,22 @@ def prices_of(tiers: Part) -> list[Prices]:
     return [Prices(**one) for one in tiers.data.values()]
 
 
-def options_part(options: Mapping[str, str], folder: Path) -> Part:
-    """Return the part with options, whose paths start from a folder."""
-    paths = (option.file_in(options[name]) for name, option in OPTIONS.items())
-    files = digest_of(folder / path for path in paths if path)
-    return Part(_digest([options, files]), "", options, str(folder))
+def options_part(options: Mapping[str, str], folder: Path) -> ChosenOptions:
+    """Return the part with options, whose paths start from a folder.
+
+    Raises
+    ------
+    InputError
+        A file that a value names is malformed.
+    """
+    paths = {name: option.file_in(options[name]) for name, option in OPTIONS.items()}
+    files = {name: folder / path for name, path in paths.items() if path}
+    contents = {name: _dumped(OPTIONS[name].load(path)) for name, path in files.items()}
+    digest = _digest([options, digest_of(files.values())])
+    return ChosenOptions(digest, "", options, str(folder), contents)
 
 
-def options_of(part: Part) -> dict[str, str]:
+def options_of(part: ChosenOptions) -> dict[str, str]:
     """Return the options of a point; paths in their values work from any folder."""
     folder = Path(part.folder)
     return {name: option.located(part.data[name], folder) for name, option in OPTIONS.items()}
