@@ -48,7 +48,8 @@ class _Part:
     sha256 : str
         Canonical hash of the Verilog.
     identity : str
-        What figures depend on: the hash, and the specification if all of its levels are measured.
+        What figures depend on: the hash; of a simulation also the code that generates and runs
+        it, and the specification if all of its levels are measured.
     """
 
     name: str
@@ -93,6 +94,7 @@ class _Resolver(Resolver):
     def __init__(self, source: Path) -> None:
         super().__init__(source)
         self._specification = lru_cache(maxsize=4096)(self._generated)
+        self._library = lru_cache(maxsize=1024)(self._checked_library)
 
     def inputs(self, values: Mapping[str, Value]) -> _Inputs:
         self.check_roots(values, SWITCH_ROOTS, _DEFAULTS)
@@ -116,8 +118,10 @@ class _Resolver(Resolver):
                 if name.startswith("specification.")
             ]
             level = self.part("level", values)
-            measured = bool(self.part("simulator", values)) and not self.part("regression", values)
-            return self._specification(given["specification"], level, measured, *sorted(changes))
+            figures = "area"
+            if self.part("simulator", values):
+                figures = "tests" if self.part("regression", values) else "cycles"
+            return self._specification(given["specification"], level, figures, *sorted(changes))
         value = values.get(part)
         if value is None:
             value = _DEFAULTS[part]
@@ -129,26 +133,24 @@ class _Resolver(Resolver):
             seed = self.integer(part, value, 1, _MAX_SEED)
             # Without a simulation all seeds are one point.
             return seed if self.part("simulator", values) else _DEFAULTS[part]
-        return self._checked(part, str(value))
-
-    def _checked(self, part: str, text: str) -> str:
         if part == "liberty":
-            path = self.folder / text
-            if not text:
-                return text
-            return str(path.resolve() if path.exists() else self._library(text))
-        return self.choice(part, text, _names(part))
+            return self._library(str(value)) if value != "" else ""
+        return self.choice(part, str(value), _names(part))
 
-    def _library(self, text: str) -> Path:
+    def _checked_library(self, text: str) -> str:
+        """Return the path of a cell library that can be read."""
         from synth.installed import library_path
+        from synth.liberty import read_libraries
 
         try:
-            return library_path(text)
+            path = (self.folder / library_path(text)).resolve()
+            read_libraries([path])
         except InputError as error:
-            raise self.refused("liberty", error.message) from None
+            raise self.refused_file("liberty", text, error) from None
+        return str(path)
 
     def _generated(
-        self, source: Value, level: str, measured: bool, *changes: tuple[str, Value]
+        self, source: Value, level: str, figures: str, *changes: tuple[str, Value]
     ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
@@ -168,7 +170,10 @@ class _Resolver(Resolver):
 
         digest = canonical_hash(_design(spec, level).verilog)
         # The requested clock changes how a design is mapped.
-        identity = f"{digest} {spec.model_dump_json() if measured else spec.clock_ns}"
+        identity = f"{digest} {spec.model_dump_json() if figures == 'cycles' else spec.clock_ns}"
+        if figures != "area":
+            # A simulation has levels, schedules and expected results that the hash does not cover.
+            identity += f" {version_of('gen', 'fred_hw', 'fred_cli')}"
         return _Part(source, spec, digest, identity)
 
 
@@ -271,7 +276,7 @@ def _depends(name: str) -> Collection[str]:
 
 
 def _version() -> str:
-    """Return the version of synthesis and benches; the Verilog is part of the inputs."""
+    """Return the version of synthesis and benches; other code is part of the inputs if needed."""
     return version_of("synth", "testbench")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fred_cli.drawings.timeline import timeline
@@ -10,11 +12,12 @@ from fred_cli.report.maps import MOST_NPUS, Map, maps_of
 from fred_hw.errors import InputError, one_line
 from perfmodel.studies.study.file import SWITCH_FIGURES
 from perfmodel.studies.study.point import FAILURES
+from perfmodel.studies.study.training import request_of
 from perfmodel.training.estimate import Estimate, simulate, summarize
 
 from .look import Look
 from .point_charts import breakdown_chart, timeline_chart
-from .reproduce import Reproduction, reproduction, request
+from .reproduce import Reproduction, reproduction, restored
 from .table import Table, text
 from .words import label, quantity
 
@@ -124,14 +127,16 @@ def _detail(items: tuple[tuple[str, Any], ...]) -> Detail:
     if problem:
         return Detail(key, title, tuple(figures), problem)
     try:
-        made = reproduction(row)
-        asked = request(row)
-        found = simulate(asked, fitting=False, repeats=False)
+        with TemporaryDirectory() as folder:
+            inputs = restored(row, Path(folder))
+            made, asked = reproduction(inputs), request_of(inputs)
+            found = simulate(asked, fitting=False, repeats=False)
+            summary = summarize(found)
         maps = ()
         if asked.topology.npus <= MOST_NPUS:
             maps = tuple(maps_of(asked.topology, found.iteration.placement))
         drawn = timeline(found.iteration)
-        return Detail(key, title, tuple(figures), "", made, summarize(found), drawn, maps)
+        return Detail(key, title, tuple(figures), "", made, summary, drawn, maps)
     except FAILURES as error:
         said = one_line(f"cannot be simulated again here: {error}")
         return Detail(key, title, tuple(figures), said)

@@ -11,14 +11,13 @@ import yaml
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
 from perfmodel.studies.study.contents import flat
-from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, part_of
+from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, options_part, part_of
 from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
-from perfmodel.training.request import Request
 from perfmodel.workloads.workload import WORKLOADS, parse_strategy
 
-__all__ = ["Reproduction", "reproduction", "request", "restored"]
+__all__ = ["Reproduction", "reproduction", "restored"]
 
 _ROOTS = {"topology": "--topology", "workload": "--workload", "remote_memory": "--memory"}
 
@@ -39,10 +38,17 @@ class Reproduction:
     files: Mapping[str, str]
 
 
-def restored(row: Mapping[str, Any]) -> Inputs:
+def restored(row: Mapping[str, Any], folder: Path) -> Inputs:
     """Return the inputs of a row; the inverse of ``Inputs.fields`` but for prices of tiers.
 
-    Timing records with a relative path are looked for in the current folder.
+    Files that files name, such as timing records, are looked for in the current folder.
+
+    Parameters
+    ----------
+    row : mapping
+        The row.
+    folder : Path
+        Where to write the files that options name, as ``OPTION.yaml``.
 
     Raises
     ------
@@ -58,23 +64,17 @@ def restored(row: Mapping[str, Any]) -> Inputs:
             raise InputError(str(row.get("key", "")), name, message)
     topology, workload, npu = (_part(row, root) for root in ("topology", "workload", "npu"))
     memory = _part(row, "remote_memory") if row.get("remote_memory") else None
-    options = {name: str(row.get(name, one.default)) for name, one in OPTIONS.items()}
     strategy = parse_strategy(row["strategy"])
+    options = options_part(_options(row, folder), folder)
     return Inputs(topology, workload, npu, memory, strategy, options, tiers=None)
 
 
-def reproduction(row: Mapping[str, Any]) -> Reproduction:
-    """Return the files and the command line that estimate the point of a row again.
+def reproduction(inputs: Inputs) -> Reproduction:
+    """Return the files and the command line that estimate a point again, given restored inputs.
 
-    Topologies and workloads that are as built in are named; of all others the contents are
-    written to a file.
-
-    Raises
-    ------
-    InputError
-        As for :func:`restored`.
+    Topologies and workloads that are as built in are named; of all others, and of the files that
+    options name, the contents are written to a file.
     """
-    inputs = restored(row)
     words, files = ["fred", "estimate"], dict[str, str]()
     parts = {"topology": inputs.topology, "workload": inputs.workload}
     for root, part in ({**parts, "remote_memory": inputs.memory}).items():
@@ -83,31 +83,42 @@ def reproduction(row: Mapping[str, Any]) -> Reproduction:
         name = part.name
         if not _is_built_in(root, part):
             name = f"{root}.yaml"
-            files[name] = yaml.safe_dump(dict(part.data), sort_keys=False)
+            files[name] = _yaml(part.data)
         words += [_ROOTS[root], name]
     words += ["--strategy", str(inputs.strategy)]
     for name, one in OPTIONS.items():
-        if inputs.options[name] != one.default:
-            words += [f"--{name.replace('_', '-')}", inputs.options[name]]
+        if (chosen := inputs.options.data[name]) != one.default:
+            words += [f"--{name.replace('_', '-')}", chosen]
+    for name, contents in inputs.options.contents.items():
+        files[f"{name}.yaml"] = _yaml(contents)
     for key, value in _npu_changes(inputs):
         words += ["--npu", f"{key}={_short(value)}"]
     return Reproduction(shlex.join(words), files)
 
 
-def request(row: Mapping[str, Any]) -> Request:
-    """Return the request of a row, as created by the run of the study.
-
-    Raises
-    ------
-    InputError
-        As for :func:`restored`.
-    """
-    return request_of(restored(row))
-
-
 def _part(row: Mapping[str, Any], root: str) -> Part:
     data = _nested(row, root)
     return part_of(root, str(row.get(root, "")), data, Path.cwd())
+
+
+def _options(row: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Return the options of a row; the files that they name are written to a folder."""
+    found: dict[str, str] = {}
+    for name, option in OPTIONS.items():
+        value = str(row.get(name, option.default))
+        if path := option.file_in(value):
+            contents = _nested(row, name).get("file")
+            if contents is None:
+                message = f"must be in the row of the point with the contents of {path}"
+                raise InputError(str(row.get("key", "")), name, message)
+            (folder / f"{name}.yaml").write_text(_yaml(contents), encoding="utf-8")
+            value = f"{value.removesuffix(path)}{name}.yaml"
+        found[name] = value
+    return found
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(data), sort_keys=False)
 
 
 def _nested(row: Mapping[str, Any], root: str) -> Any:

@@ -11,7 +11,16 @@ from perfmodel.collectives.memory_traffic import TrafficOf, ace_traffic, core_tr
 
 from .file import EndpointFile, NpuShare, SettingEntry, load_endpoint
 
-__all__ = ["IDEAL", "KINDS", "SHIPPED", "EndpointModel", "Reservation", "endpoint_model", "names"]
+__all__ = [
+    "IDEAL",
+    "KINDS",
+    "SHIPPED",
+    "EndpointModel",
+    "Reservation",
+    "endpoint_model",
+    "file_in",
+    "names",
+]
 
 IDEAL = "ideal"
 """Name of the model in which endpoints cost nothing."""
@@ -82,6 +91,12 @@ def names() -> tuple[str, ...]:
     return (IDEAL, *KINDS, *found)
 
 
+def file_in(name: str) -> str:
+    """Return the path in a name such as ``ace:FILE.yaml``; an empty text without one."""
+    kind, _, text = name.partition(":")
+    return text if kind in KINDS and text.endswith(SUFFIXES) else ""
+
+
 def endpoint_model(name: str) -> EndpointModel | None:
     """Return the endpoint model with a given name; None for ``ideal``.
 
@@ -99,8 +114,8 @@ def endpoint_model(name: str) -> EndpointModel | None:
     if name == IDEAL:
         return None
     kind, _, text = name.partition(":")
-    if kind in KINDS and text.endswith(SUFFIXES):
-        return _model(kind, load_endpoint(Path(text)), "", text)
+    if path := file_in(name):
+        return _model(kind, load_endpoint(Path(path)), "", path)
     if name not in names():
         otherwise = "or core-driven or ace with :FILE.yaml"
         message = not_one_of(name, names(), otherwise=otherwise, listed_by="fred estimate --help")

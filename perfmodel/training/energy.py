@@ -30,6 +30,7 @@ __all__ = [
     "EnergyTable",
     "energy",
     "energy_tables",
+    "file_in",
     "link_class",
     "load_energy",
     "profile_energy",
@@ -124,6 +125,12 @@ def _shipped(name: str) -> EnergyTable:
     return load_energy(_FOLDER / f"{name}.yaml")
 
 
+def file_in(name_or_path: str) -> str:
+    """Return the path if a text is that of a file and not a built-in name; else an empty text."""
+    is_name = find_choice(name_or_path, energy_tables()) is not None
+    return name_or_path if name_or_path.endswith(SUFFIXES) and not is_name else ""
+
+
 def read_energy(name_or_path: str) -> EnergyTable:
     """Return the energy table with a built-in name or in a YAML file.
 
@@ -134,8 +141,8 @@ def read_energy(name_or_path: str) -> EnergyTable:
     """
     if name := find_choice(name_or_path, energy_tables()):
         return _shipped(name)
-    if name_or_path.endswith(SUFFIXES):
-        return load_energy(Path(name_or_path))
+    if path := file_in(name_or_path):
+        return load_energy(Path(path))
     other = "or a path ending in .yaml"
     raise InputError("", "energy", not_one_of(name_or_path, energy_tables(), otherwise=other))
 

@@ -9,12 +9,22 @@ quickly.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 __all__ = ["OPTIONS", "Option", "Options"]
+
+
+def _no_file(_value: str) -> str:
+    """Return that a value names no file."""
+    return ""
+
+
+def _load_none(path: Path) -> Any:
+    raise AssertionError(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,10 @@ class Option:
         Returns the help text, which lists the names.
     check : callable or None
         Refuses a value with an InputError; None where the value must be one of ``names``.
+    file_in : callable
+        Returns the path of the file that a value names, or an empty text.
+    load : callable
+        Returns the contents of such a file, given its path, as a model of pydantic.
     """
 
     name: str
@@ -38,6 +52,13 @@ class Option:
     names: Callable[[], Iterable[str]]
     listing: Callable[[], str]
     check: Callable[[str], object] | None = None
+    file_in: Callable[[str], str] = _no_file
+    load: Callable[[Path], Any] = _load_none
+
+    def located(self, value: str, folder: Path) -> str:
+        """Return a value whose path starts from a folder instead of the working directory."""
+        path = self.file_in(value)
+        return value.removesuffix(path) + str(folder / path) if path else value
 
     def refuse_unknown(self, value: str) -> None:
         """Fail if the option does not accept a value.
@@ -59,9 +80,12 @@ def _option(
     names: Callable[[], Iterable[str]],
     listing: Callable[[], str],
     check: Callable[[str], object] | None = None,
+    file_in: Callable[[str], str] = _no_file,
+    load: Callable[[Path], Any] = _load_none,
 ) -> Any:
     """Return the field of an option."""
     said = {"default": default, "names": names, "listing": listing, "check": check}
+    said |= {"file_in": file_in, "load": load}
     return field(default=default, metadata=said)
 
 
@@ -124,6 +148,14 @@ def _check_energy(value: str) -> object:
     return _found("training.energy", "read_energy")(value)
 
 
+def _energy_file(value: str) -> str:
+    return _found("training.energy", "file_in")(value)
+
+
+def _load_energy(path: Path) -> Any:
+    return _found("training.energy", "load_energy")(path)
+
+
 def _endpoints() -> Iterable[str]:
     return _found("endpoint.model", "names")()
 
@@ -138,6 +170,14 @@ def _endpoint_listing() -> str:
 
 def _check_endpoint(value: str) -> object:
     return _found("endpoint.model", "endpoint_model")(value)
+
+
+def _endpoint_file(value: str) -> str:
+    return _found("endpoint.model", "file_in")(value)
+
+
+def _load_endpoint(path: Path) -> Any:
+    return _found("endpoint.file", "load_endpoint")(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,12 +229,16 @@ class Options:
         _energy_tables,
         _energy_listing,
         _check_energy,
+        _energy_file,
+        _load_energy,
     )
     endpoint: str = _option(
         "ideal",
         _endpoints,
         _endpoint_listing,
         _check_endpoint,
+        _endpoint_file,
+        _load_endpoint,
     )
 
     def __post_init__(self) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from fred_cli import switch_study
 from fred_cli.switch_study import SWITCHES
 from fred_hw.errors import InputError
 from perfmodel.studies.study.plan import Plan, load_study
 from perfmodel.studies.study.point import evaluate
+from perfmodel.studies.study.version import version_of
 from testbench.characterize import SwitchMeasurement
 from testbench.cosimulation import interconnect
 from testbench.sim.runner import SimulationResult, TestOutcome
@@ -122,6 +124,35 @@ def test_cycles_depend_on_all_of_a_specification(tmp_path: Path) -> None:
     assert len(plan_of(tmp_path, {**space, "liberty": "tiny.lib"}).work().numbers) == 1
 
 
+@pytest.mark.parametrize(
+    ("objective", "space", "same"),
+    [
+        ("area_um2", {"liberty": "tiny.lib"}, True),
+        ("latency_cycles", {"simulator": "icarus"}, False),
+        ("tests_failed", {"simulator": "icarus", "regression": True}, False),
+    ],
+)
+@pytest.mark.parametrize("package", ["gen", "fred_hw", "fred_cli"])
+def test_keys_of_simulated_switches_depend_on_the_code_that_generates_and_runs_them(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    objective: str,
+    space: dict[str, Any],
+    same: bool,
+    package: str,
+) -> None:
+    def key() -> str:
+        given = {"specification": "tiny-2", **space}
+        return plan_of(tmp_path, given, objectives=[objective]).point(0).key
+
+    def changed(*packages: str) -> str:
+        return f"{version_of(*packages)}{' changed' * (package in packages)}"
+
+    before = key()
+    monkeypatch.setattr(switch_study, "version_of", changed)
+    assert (key() == before) is same
+
+
 REGRESSION = {
     "specification": "tiny-2",
     "specification.lanes": 1,
@@ -216,6 +247,8 @@ def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
         ({"level": "plane"}, "space.level: must be"),
         ({"simulator": "spice"}, "space.simulator: must be"),
         ({"liberty": None}, "space.liberty: must be given for area and clock, or simulator"),
+        ({"liberty": "nolib"}, "space.liberty: nolib: must be an existing file, not a missing one"),
+        ({"liberty": "study.yaml"}, "space.liberty: study.yaml: library: must be a Liberty file"),
         ({"regression": True}, "space.simulator: must be given with regression"),
         ({"regression": "yes"}, "space.regression: must be true or false, not 'yes'"),
         (

@@ -21,7 +21,7 @@ from perfmodel.topology import files as topologies
 from perfmodel.topology.files import NpuEntry, build_topology, read_topology_file
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
-from perfmodel.training.options import OPTIONS, Options
+from perfmodel.training.options import OPTIONS
 from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
@@ -33,12 +33,15 @@ from .kind import Resolver
 __all__ = [
     "PARTS",
     "SIZES",
+    "ChosenOptions",
     "CombinationError",
     "Inputs",
     "Part",
     "TrainingResolver",
     "column_of",
     "identity_of",
+    "options_of",
+    "options_part",
     "part_of",
     "prices_of",
     "topology_of",
@@ -91,6 +94,19 @@ class Part:
 
 
 @dataclass(frozen=True)
+class ChosenOptions(Part):
+    """The options of a point by name, as a part.
+
+    Parameters
+    ----------
+    contents : mapping
+        Contents of the files that values name, by option.
+    """
+
+    contents: Mapping[str, Any] = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Inputs:
     """All inputs of a point's estimate except the version of the model.
 
@@ -102,7 +118,7 @@ class Inputs:
         Remote memory.
     strategy : Strategy
         How to train in parallel.
-    options : mapping
+    options : ChosenOptions
         Options of an estimate by name.
     tiers : Part or None
         Prices of each dimension of the topology, if its cost is asked for.
@@ -113,13 +129,13 @@ class Inputs:
     npu: Part
     memory: Part | None
     strategy: Strategy
-    options: Mapping[str, str]
+    options: ChosenOptions
     tiers: Part | None
 
     def fields(self) -> dict[str, Any]:
         """Return all inputs, keyed by dotted path."""
         found: dict[str, Any] = {"topology": self.topology.name, "workload": self.workload.name}
-        found |= {"remote_memory": self.memory and self.memory.name, **self.options}
+        found |= {"remote_memory": self.memory and self.memory.name, **self.options.data}
         found |= {"tiers": self.tiers and self.tiers.name}
         found |= {"strategy": str(self.strategy), "workers": self.strategy.workers}
         found |= {size: getattr(self.strategy, size) for size in SIZES}
@@ -132,6 +148,8 @@ class Inputs:
         ):
             if part:
                 found |= _flat(root, part)
+        for name, contents in self.options.contents.items():
+            found |= flat(f"{name}.file", contents)
         return found
 
 
@@ -171,11 +189,16 @@ class TrainingResolver(Resolver):
             _ROOTS.get(part, part), *sorted((key, type(one), one) for key, one in given.items())
         )
 
-    def _checked_options(self, values: tuple[str, ...]) -> dict[str, str]:
-        try:
-            return Options(**dict(zip(OPTIONS, values, strict=True))).options
-        except InputError as error:
-            raise self.refused(error.field, error.message) from None
+    def _checked_options(self, values: tuple[str, ...]) -> ChosenOptions:
+        given = dict(zip(OPTIONS, values, strict=True))
+        for name, option in OPTIONS.items():
+            try:
+                option.refuse_unknown(option.located(given[name], self.folder))
+            except InputError as error:
+                if path := option.file_in(given[name]):
+                    raise self.refused_file(name, path, error) from None
+                raise self.refused(name, error.message) from None
+        return options_part(given, self.folder.resolve())
 
     def _tiers(self, tiers: Value, prices: Value, topology: Part) -> Part:
         """Return the prices of the tiers of a text such as ``package-pod``."""
@@ -299,11 +322,30 @@ def prices_of(tiers: Part) -> list[Prices]:
     return [Prices(**one) for one in tiers.data.values()]
 
 
-def identity_of(part: Part | Strategy | Mapping[str, str] | str | None) -> str:
+def options_part(options: Mapping[str, str], folder: Path) -> ChosenOptions:
+    """Return the part with options, whose paths start from a folder.
+
+    Raises
+    ------
+    InputError
+        A file that a value names is malformed.
+    """
+    paths = {name: option.file_in(options[name]) for name, option in OPTIONS.items()}
+    files = {name: folder / path for name, path in paths.items() if path}
+    contents = {name: _dumped(OPTIONS[name].load(path)) for name, path in files.items()}
+    digest = _digest([options, digest_of(files.values())])
+    return ChosenOptions(digest, "", options, str(folder), contents)
+
+
+def options_of(part: ChosenOptions) -> dict[str, str]:
+    """Return the options of a point; paths in their values work from any folder."""
+    folder = Path(part.folder)
+    return {name: option.located(part.data[name], folder) for name, option in OPTIONS.items()}
+
+
+def identity_of(part: Part | Strategy | None) -> str:
     """Return the identity of a part of a point's inputs."""
-    if part is None or isinstance(part, Strategy | str):
-        return str(part)
-    return part.digest if isinstance(part, Part) else json.dumps(part, sort_keys=True)
+    return part.digest if isinstance(part, Part) else str(part)
 
 
 def part_of(root: str, name: str, data: object, folder: Path) -> Part:

@@ -33,6 +33,7 @@ from .inputs import (
     TrainingResolver,
     column_of,
     identity_of,
+    options_of,
     prices_of,
     topology_of,
 )
@@ -102,7 +103,7 @@ def request_of(inputs: Inputs) -> Request:
         inputs.strategy,
         npu=rates_of(inputs.topology, inputs.npu),
         memory=memory,
-        **inputs.options,
+        **options_of(inputs.options),
     )
 
 
@@ -208,7 +209,7 @@ class _Bounds:
 
 def _rates(part: Callable[[str], Any]) -> list[float]:
     npu = rates_of(part("topology"), part("npu"))
-    return Rates.row(compute_model(part("options")["compute"]).npu(npu))
+    return Rates.row(compute_model(part("options").data["compute"]).npu(npu))
 
 
 def _fabric(part: Callable[[str], Any]) -> Fabric:
@@ -218,7 +219,7 @@ def _fabric(part: Callable[[str], Any]) -> Fabric:
 def _scale(part: Callable[[str], Any]) -> float:
     topology, workload = topology_of(part("topology")), workload_of(part("workload"))
     npu = rates_of(part("topology"), part("npu"))
-    return compute_model(part("options")["compute"]).scale(workload.name, topology, npu)
+    return compute_model(part("options").data["compute"]).scale(workload.name, topology, npu)
 
 
 def _cost_of_parts(part: Callable[[str], Any]) -> float:
@@ -229,7 +230,7 @@ def _cost_of_parts(part: Callable[[str], Any]) -> float:
 def _check_terms(base: Inputs, other: Inputs, as_is: bool) -> None:
     """Refuse topologies with different NPUs, or that a model of compute cannot compare."""
     fabrics = [topology_of(one.topology) for one in (base, other)]
-    compute_model(other.options["compute"]).check(fabrics)
+    compute_model(other.options.data["compute"]).check(fabrics)
     rates = {one.topology.name: rates_of(one.topology, one.npu) for one in (base, other)}
     equal_npus(rates, as_is=as_is)
 

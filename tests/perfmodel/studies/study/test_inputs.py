@@ -7,11 +7,18 @@ import pytest
 import yaml
 
 from fred_hw.errors import InputError
-from perfmodel.studies.study.inputs import CombinationError, Inputs, TrainingResolver, topology_of
+from perfmodel.studies.study.inputs import (
+    CombinationError,
+    Inputs,
+    TrainingResolver,
+    options_of,
+    topology_of,
+)
 from perfmodel.studies.study.training import TRAINING
 from perfmodel.switch_timing.record import RECORDS
 from tests.written import written
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 BASE: dict[str, Any] = {"topology": "fred-d", "workload": "resnet-152"}
 
 
@@ -68,6 +75,47 @@ def test_a_record_that_changes_changes_the_key(tmp_path: Path) -> None:
         written(tmp_path / "r.json", text)
         keys.append(key(inputs(tmp_path, topology="f.yaml")))
     assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "example", "old", "new"),
+    [
+        ("energy", "a.yaml", "energy.yaml", "operation_pj: 0.6", "operation_pj: 0.7"),
+        ("endpoint", "core-driven:a.yaml", "endpoint.yaml", "cores: 4}", "cores: 5}"),
+        ("endpoint", "ace:a.yaml", "endpoint.yaml", "cores: 4}", "cores: 5}"),
+    ],
+)
+def test_a_file_of_an_option_that_changes_changes_the_key(
+    tmp_path: Path, option: str, value: str, example: str, old: str, new: str
+) -> None:
+    text = (EXAMPLES / example).read_text()
+    found: list[Inputs] = []
+    for content in (text, text.replace(old, new)):
+        written(tmp_path / "a.yaml", content)
+        found.append(inputs(tmp_path, **{option: value}))
+    assert key(found[0]) != key(found[1])
+    assert [one.fields()[option] for one in found] == [value, value]
+    path = value.replace("a.yaml", str(tmp_path / "a.yaml"))
+    assert options_of(found[0].options)[option] == path
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("energy", "none.yaml", r"none\.yaml: must be an existing file"),
+        ("energy", "bad.yaml", r"bad\.yaml: operation_pj: is required"),
+        ("energy", "none", r"must be one of wafer, cluster or a path ending in \.yaml, not 'none'"),
+        ("endpoint", "ace:none.yaml", r"none\.yaml: must be an existing file"),
+        ("endpoint", "core-driven:bad.yaml", r"bad\.yaml: npu: is required"),
+        ("endpoint", "core:none.yaml", r"must be one of .*, not 'core:none\.yaml'"),
+    ],
+)
+def test_a_bad_value_of_an_option_is_refused(
+    tmp_path: Path, option: str, value: str, problem: str
+) -> None:
+    written(tmp_path / "bad.yaml", {"watts": 1})
+    with pytest.raises(InputError, match=rf"s\.yaml: space\.{option}: {problem}"):
+        inputs(tmp_path, **{option: value})
 
 
 @pytest.mark.parametrize("topology", ["outer.yaml", "wafers:2xinner.yaml"])

@@ -23,6 +23,8 @@ from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
 from tests.written import written
 
+from .studies import SPACE, planned
+
 
 def point(**changes: Any) -> Point:
     values = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": "MP1-DP4-PP1"}
@@ -46,6 +48,32 @@ def test_a_row_has_the_figures_of_the_estimate() -> None:
     assert {*FIGURES} - {*TRAINING.needs} <= row.keys()
     assert "cost" not in row
     assert row["duration_s"] > 0
+
+
+def test_files_of_options_are_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples, study = Path("examples").resolve(), tmp_path / "study"
+    study.mkdir()
+    written(study / "e.yaml", (examples / "energy.yaml").read_text())
+    written(study / "a.yaml", (examples / "endpoint.yaml").read_text())
+    space = {**SPACE, "energy": "e.yaml", "endpoint": "core-driven:a.yaml"}
+    monkeypatch.chdir(tmp_path)
+    one = planned(Path("study"), space).point(0)
+    monkeypatch.chdir("/")  # as on another machine
+    row = evaluate(one)
+    alone = estimate(
+        Request.of(
+            shared_topology("mesh:2x2").with_npu({"peak_flops": 1e15}),
+            load_workload("resnet-50"),
+            "MP1-DP4-PP1",
+            energy=str(study / "e.yaml"),
+            endpoint=f"core-driven:{study / 'a.yaml'}",
+        )
+    )
+    assert (row["error"], row["energy"], row["endpoint"]) == (None, *list(space.values())[-2:])
+    assert row["energy.total_j"] == alone.energy.total_j
+    assert row["iteration_time_s"] == alone.iteration_time_s
 
 
 def test_a_point_that_cannot_run_has_the_reason() -> None:
