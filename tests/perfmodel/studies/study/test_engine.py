@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.studies.study import engine as engines
 from perfmodel.studies.study.engine import (
     Engine,
     LostError,
@@ -101,6 +102,14 @@ def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyP
     [
         ("tpc://h:1", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'tpc://h:1'"),
         ("localhost", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'localhost'"),
+        *(
+            (bad, None, f"must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not {bad!r}$")
+            for bad in (
+                *("tcp://", "tcp://h", "tcp://:1", "tcp://h:", "tcp://h:abc", "tcp://h:1/x"),
+                *("tcp://::1:1", "tcp://[::1]", "tcp://[]:1", "tls://h", "tcp:h:1"),
+                *("tcp://h:0", "tcp://h:65536"),
+            )
+        ),
         ("tcp://h:1", 3, "--workers: must be left out with tcp://"),
         ("slurm:queue=q", 2, "--scheduler: slurm:queue=q: must be used where Slurm's sbatch is"),
         ("slurm:queue", None, "--scheduler: slurm:queue: must be slurm:KEY=VALUE,..., not with"),
@@ -112,4 +121,17 @@ def test_bad_schedulers_are_refused(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError) as refused:
         open_engine(scheduler, workers)
-    assert line in str(refused.value)
+    assert line in f"{refused.value}$"
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:8786", "tls://node-1.cluster:1", "tcp://[::1]:8786"]
+)
+def test_addresses_of_schedulers_are_used_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    pytest.importorskip("distributed")
+    given: list[tuple[str, str]] = []
+    monkeypatch.setattr(engines, "DaskCluster", lambda *words: given.append(words))
+    open_engine(address, None)
+    assert given == [(address, address)]
