@@ -144,6 +144,7 @@ def run_study(
             meter.skip(write_screened(plan, store, *order.skipped))
         else:
             compute(plan, map(plan.point, missing), store, running, meter)
+            store.clear_table("screened", plan.digest)
         counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
         return Summary(total, *counts, *results_of(plan, store, work.numbers))
 

@@ -144,15 +144,47 @@ class Store:
         InputError
             As for :meth:`append`.
         """
-        parquet, arrow = _parquet(), import_module("pyarrow")
+        arrow = import_module("pyarrow")
         table: Any = arrow.table({one: _array(arrow, values) for one, values in columns.items()})
-        folder = self.path / f"tables-{SCHEMA}"
+        self._write_table(name, study, table)
+
+    def clear_table(self, name: str, study: str) -> None:
+        """Remove the rows of a table of a study, if the study has the table.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`append`, or the file of the table is damaged.
+        """
+        if (table := self._read_table(name, study)) and table.num_rows:
+            self._write_table(name, study, table.slice(0, 0))
+
+    def table_columns(self, name: str, study: str, columns: Sequence[str]) -> list[list[Any]]:
+        """Return columns of a table of a study; empty ones if it has no such table or columns.
+
+        Raises
+        ------
+        InputError
+            The file of the table is damaged.
+        """
+        table = self._read_table(name, study)
+        if table is None or not {*columns} <= {*table.column_names}:
+            return [[] for _ in columns]
+        return [table[one].to_pylist() for one in columns]
+
+    def _table_file(self, name: str, study: str) -> Path:
+        return self.path / f"tables-{SCHEMA}" / f"{name}-{study}.parquet"
+
+    def _read_table(self, name: str, study: str) -> Any:
+        """Return a table of a study; None if there is none."""
+        file = self._table_file(name, study)
+        return _read(file, needed_columns=("key",)) if file.exists() else None
+
+    def _write_table(self, name: str, study: str, table: Any) -> None:
+        file, parquet = self._table_file(name, study), _parquet()
         try:
-            folder.mkdir(exist_ok=True)
-            _commit(
-                folder / f"{name}-{study}.parquet",
-                lambda path: parquet.write_table(table, path, compression="zstd"),
-            )
+            file.parent.mkdir(exist_ok=True)
+            _commit(file, lambda path: parquet.write_table(table, path, compression="zstd"))
         except OSError as error:
             raise not_written(self.path, error) from None
 
@@ -401,10 +433,14 @@ def _parquet() -> Any:
         return import_module("pyarrow.parquet")
 
 
-def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
+def _read(
+    file: Path,
+    columns: Sequence[str] | None = None,
+    needed_columns: Collection[str] = PROVENANCE,
+) -> Any:
     try:
         found = _parquet().ParquetFile(file)
-        for name in PROVENANCE:
+        for name in needed_columns:
             if name not in found.schema_arrow.names:
                 raise InputError(str(file), name, "must be a column of the file, not missing")
         return found.read(columns)
