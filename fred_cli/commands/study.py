@@ -257,26 +257,42 @@ def _said(row: dict[str, Any], names: Sequence[str]) -> str:
 
 @contextmanager
 def _listener(as_json: bool) -> Generator[Callable[[Any], object]]:
-    """Return a progress listener: one that writes JSON, or a progress bar."""
-    if as_json:
-        yield _json_progress()
-        return
+    """Yield a progress listener: one that writes JSON, or a progress bar."""
+    with _json_progress() if as_json else _bar() as listener:
+        yield listener
+
+
+@contextmanager
+def _bar() -> Generator[Callable[[Any], object]]:
     with progress("estimating points"):
         yield lambda _: None
 
 
-def _json_progress() -> Callable[[Any], None]:
-    """Return a listener that writes a line of JSON every second and at the end."""
-    said = 0.0
+@contextmanager
+def _json_progress() -> Generator[Callable[[Any], object]]:
+    """Yield a listener that writes lines of JSON: the first progress, later ones, and the last.
+
+    There is at least a second between two lines, except before the last one.
+    """
+    written = 0.0
+    waiting: Any = None
+
+    def write() -> None:
+        nonlocal written, waiting
+        print(json.dumps(plain(waiting)), file=sys.stderr, flush=True)
+        written, waiting = time.monotonic(), None
 
     def listen(progress: Any) -> None:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= _EVERY_S or progress.done == progress.total:
-            said = now
-            print(json.dumps(plain(progress)), file=sys.stderr, flush=True)
+        nonlocal waiting
+        waiting = progress
+        if time.monotonic() - written >= _EVERY_S:
+            write()
 
-    return listen
+    try:
+        yield listen
+    finally:
+        if waiting:
+            write()
 
 
 def _cell(value: object) -> str:

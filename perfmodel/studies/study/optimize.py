@@ -101,6 +101,7 @@ def optimize_study(
             # One point in a batch: proposals do not depend on the speed of the machine.
             meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
             compute(plan, search.points(), store, running, meter, search.told)
+            meter.end()
         except OSError as error:  # of Optuna's journal; the store has errors of its own
             raise not_written(folder, error) from None
         search.check()

@@ -46,15 +46,15 @@ class Progress:
         Points computed in this run whose row has an error.
     rate : float
         Points computed per second in this run.
-    remaining_s : float
-        Time until all are done at this rate [s].
+    remaining_s : float or None
+        Time until all are done at this rate [s]; None before the first point is computed.
     """
 
     done: int
     total: int
     failed: int
     rate: float
-    remaining_s: float
+    remaining_s: float | None
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def run_study(
     engine : callable
         Returns the engine.
     listener : callable
-        Called with the progress after each batch.
+        Called with the progress at the start and after each batch.
     screen : bool
         Whether to compute points in the order of their lower bounds, and to leave out those that
         can be neither the best ones nor on the front.
@@ -165,7 +165,7 @@ def locked_store(folder: Path) -> Generator[Store]:
 
 
 class Meter:
-    """Counter of rows that reports the progress of the run."""
+    """Counter of rows that reports the progress of the run, for the first time when it is made."""
 
     def __init__(
         self,
@@ -179,6 +179,7 @@ class Meter:
         self._begun = time.monotonic()
         self.computed = self.failed = self.skipped = 0
         self.duration_s = 0.0
+        self._report()
 
     def add(self, rows: Sequence[Row]) -> None:
         """Count the rows of a batch."""
@@ -192,11 +193,21 @@ class Meter:
         self.skipped += points
         self._report()
 
+    def end(self) -> None:
+        """Report that there are no further points, as when a search ends before its budget."""
+        self._total = self._done
+        self._report()
+
+    @property
+    def _done(self) -> int:
+        return self._before + self.computed + self.skipped
+
     def _report(self) -> None:
-        done = self._before + self.computed + self.skipped
-        rate = max(self.computed, 1) / max(time.monotonic() - self._begun, 1e-9)
-        left = (self._total - done) / rate
-        self._listener(Progress(done, self._total, self.failed, rate, left))
+        done = self._done
+        rate = self.computed / max(time.monotonic() - self._begun, 1e-9)
+        left = (self._total - done) / rate if rate else None
+        remaining_s = left if done < self._total else 0.0
+        self._listener(Progress(done, self._total, self.failed, rate, remaining_s))
         count(f"points, {self.failed:,} failed" if self.failed else "points", done, self._total)
 
     @property
