@@ -4,7 +4,11 @@ import gc
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -135,3 +139,57 @@ def test_addresses_of_schedulers_are_used_as_they_are(
     monkeypatch.setattr(engines, "DaskCluster", lambda *words: given.append(words))
     open_engine(address, None)
     assert given == [(address, address)]
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """Yield a Dask cluster in this process."""
+    distributed: Any = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(n_workers=workers, **options) as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_cluster_is_started_as_jobs_of_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dask_jobqueue")
+    given: list[dict[str, Any]] = []
+    with local_cluster(0) as cluster:
+        scale = cluster.scale
+
+        def start(_workers: int = 0, *, jobs: int = 0) -> None:
+            """Start two workers here for each job; without jobs, end all workers."""
+            if jobs:
+                given.append({"jobs": jobs})
+            scale(2 * jobs)
+
+        def slurm_cluster(**keys: Any) -> Any:
+            given.append(keys)
+            cluster.scale = start
+            return cluster
+
+        monkeypatch.setattr(import_module("dask_jobqueue"), "SLURMCluster", slurm_cluster)
+        monkeypatch.setattr(engines.shutil, "which", lambda name: f"/bin/{name}")
+        engine = open_engine("slurm:queue=normal,cores=2,memory=32GB", 1)
+        try:
+            cluster.wait_for_workers(2)
+            assert engine.workers == 2
+            assert results(engine) == ({one: 2 * one for one in range(12)}, [])
+        finally:
+            engine.close()
+        assert str(cluster.status) == "Status.closed"
+    keys = {"queue": "normal", "cores": 2, "processes": 2, "memory": "32GB"}
+    assert given == [keys, {"jobs": 1}]
+
+
+def version_by_thread() -> str:
+    """Return another version on a worker, whose code does not run in the main thread."""
+    return "1.0" if threading.current_thread() is threading.main_thread() else "2.0"
+
+
+def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "model_version", version_by_thread)
+    with local_cluster(1) as cluster:
+        line = "must have workers of version 1.0, not .* with 2.0$"
+        with pytest.raises(InputError, match=f"^--scheduler: tcp://h:1: {line}"):
+            engines.DaskCluster("tcp://h:1", cluster.scheduler_address)
