@@ -56,14 +56,11 @@ def test_the_front_of_a_small_grid_is_found(tmp_path: Path, case: str) -> None:
     space, keys = CASES[case]
     plan = planned(tmp_path, space, objectives=TWO, **keys)
     grid = run_study(plan, tmp_path / "grid", Inline)
-    volumes: list[float] = []
-    for points in (grid.points * 2 // 3, grid.points):
-        found = optimize_study(plan, tmp_path / "store", Budget(points), Inline)
-        rows = [*grid.front, *found.front]
-        first, second = (1.1 * max(row[name] for row in rows) for name in TWO)
-        volumes.append(volume(found.front, (first, second)) / volume(grid.front, (first, second)))
-    assert volumes[0] > 0.97
-    assert volumes[1] == pytest.approx(1.0, rel=1e-9)
+    found = optimize_study(plan, tmp_path / "store", Budget(grid.points * 2 // 3), Inline)
+    assert found.points <= grid.points * 2 // 3
+    rows = [*grid.front, *found.front]
+    first, second = (1.1 * max(row[name] for row in rows) for name in TWO)
+    assert volume(found.front, (first, second)) > 0.97 * volume(grid.front, (first, second))
 
 
 @pytest.mark.slow

@@ -85,9 +85,11 @@ def test_time_and_energy_have_a_front(
 
 
 def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
-    store, told = create_store(tmp_path / "store"), list[Progress]()
+    store, told, bar = create_store(tmp_path / "store"), list[Progress](), list[str]()
     space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
-    summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
+    with listening(lambda what, *_: bar.append(what)):
+        summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
+    assert bar[-1] == "points, 6 failed"
     assert (summary.computed, summary.failed) == (12, 6)
     errors = store.query("select error from points where error is not null")["error"].to_pylist()
     assert len(errors) == 6
