@@ -82,6 +82,12 @@ def _with_engine(function: Callable[..., None]) -> Callable[..., None]:
     help="Estimate the points with the least lower bounds first, and skip those that can be "
     "neither the best ones nor on the Pareto front.",
 )
+@click.option(
+    "--retry-failed",
+    is_flag=True,
+    help="Estimate points again that failed before, for example because a worker ended or a "
+    "simulator was not installed.",
+)
 def run(
     file: Path,
     folder: Path,
@@ -90,6 +96,7 @@ def run(
     json_progress: bool,
     as_json: bool,
     screen: bool,
+    retry_failed: bool,
 ) -> None:
     """Estimate all points of the study in FILE that its store does not contain."""
     from perfmodel.studies.study.engine import open_engine
@@ -98,7 +105,8 @@ def run(
     plan = _load(file)
     with _listener(json_progress) as listener:
         engine = partial(open_engine, scheduler, workers)
-        summary = run_study(plan, folder, engine, listener, screen=screen)
+        options = {"screen": screen, "retry_failed": retry_failed}
+        summary = run_study(plan, folder, engine, listener, **options)
     if as_json:
         say_json({"store": folder, **vars(summary)})
         return

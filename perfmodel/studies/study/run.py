@@ -96,6 +96,7 @@ def run_study(
     listener: Callable[[Progress], object] = lambda _: None,
     *,
     screen: bool = False,
+    retry_failed: bool = False,
 ) -> Summary:
     """Compute the points of a study that its store does not contain yet.
 
@@ -115,6 +116,8 @@ def run_study(
     screen : bool
         Whether to compute points in the order of their lower bounds, and to leave out those that
         can be neither the best ones nor on the front.
+    retry_failed : bool
+        Whether to compute points again whose rows have an error.
 
     Raises
     ------
@@ -128,6 +131,8 @@ def run_study(
         work = plan.work()
         running = stack.enter_context(closing(engine()))
         store = store or stack.enter_context(locked_store(folder))
+        if retry_failed:
+            store.remove_failed(work.numbers)
         present = store.keys()
         missing = [number for key, number in work.numbers.items() if key not in present]
         total = len(work.numbers)
@@ -136,12 +141,7 @@ def run_study(
         if screen:
             order = _screen(plan, np.array(missing, np.int64))
             order.front.add(store.figures(plan.objectives, work.numbers).values())
-
-            def seen(rows: Sequence[Row]) -> None:
-                order.front.add(figures_of(rows, plan.objectives))
-
-            compute(plan, map(plan.point, order), store, running, meter, seen)
-            meter.skip(write_screened(plan, store, *order.skipped))
+            _compute_screened(plan, order, store, running, meter)
         else:
             compute(plan, map(plan.point, missing), store, running, meter)
             store.clear_table("screened", plan.digest)
@@ -154,6 +154,18 @@ def _screen(plan: Plan, numbers: Numbers) -> Screen:
     for some in chunks(len(numbers), "points screened"):
         bounds[some] = plan.bounds(numbers[some])
     return Screen(numbers, bounds)
+
+
+def _compute_screened(
+    plan: Plan, order: Screen, store: Store, engine: Engine, meter: "Meter"
+) -> None:
+    """Compute the points that their bounds do not exclude; write the others as a table."""
+
+    def seen(rows: Sequence[Row]) -> None:
+        order.front.add(figures_of(rows, plan.objectives))
+
+    compute(plan, map(plan.point, order), store, engine, meter, seen)
+    meter.skip(write_screened(plan, store, *order.skipped))
 
 
 @contextmanager

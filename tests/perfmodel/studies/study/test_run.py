@@ -99,6 +99,22 @@ def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     assert [one.done for one in told] == sorted(one.done for one in told)
 
 
+def test_points_that_failed_are_computed_again_on_request(
+    tmp_path: Path, whole: list[dict[str, Any]]
+) -> None:
+    plan, store = planned(tmp_path), create_store(tmp_path / "store")
+    poison = [plan.point(number) for number in (0, 7)]
+    summary = run_study(plan, store.path, lambda: Inline(poison=poison))
+    assert (summary.computed, summary.failed) == (12, 2)
+    assert run_study(plan, store.path, Inline).computed == 0
+    some = {**SPACE, "topology": "mesh:2x2"}  # other studies of the store keep their rows
+    summary = run_study(planned(tmp_path, some), store.path, Inline, retry_failed=True)
+    assert (summary.computed, summary.failed) == (1, 0)
+    summary = run_study(plan, store.path, Inline, retry_failed=True)
+    assert (summary.computed, summary.failed) == (1, 0)
+    assert rows_of(store) == whole
+
+
 def test_progress_counts_points_of_the_space_and_screened_points(tmp_path: Path) -> None:
     told = list[tuple[str, int, int | None]]()
     with listening(lambda what, done, total, _: told.append((what, done, total))):
