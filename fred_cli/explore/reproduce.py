@@ -41,7 +41,8 @@ class Reproduction:
 def restored(row: Mapping[str, Any]) -> Inputs:
     """Return the inputs of a row; the inverse of ``Inputs.fields``.
 
-    Timing records with a relative path are looked for in the current folder.
+    Files that the inputs name by a relative path are looked for in the current folder: timing
+    records, the wafers of a topology of several, and the files of ``energy`` and ``endpoint``.
 
     Raises
     ------
