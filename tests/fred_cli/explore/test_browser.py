@@ -193,6 +193,22 @@ def test_a_rectangle_selects_points_and_an_axis_filters(chromium: Any, address: 
     assert said == []
 
 
+@pytest.mark.slow
+def test_points_without_varying_numbers_are_a_table(chromium: Any, tmp_path: Path) -> None:
+    rows = [{"topology": name, "error": "must fit"} for name in ("mesh:2x2", "fred-d")]
+    table_of(tmp_path / "store", rows)
+    with (
+        served(open_store(tmp_path / "store")) as address,
+        opened(chromium, address) as (page, said),
+    ):
+        assert page.locator("#charts").is_hidden()
+        assert cells_of(page, "topology") == ["mesh:2x2", "fred-d"]
+        with shown(page):
+            page.locator("[data-open]").last.click()
+        assert "must fit" in page.locator("#points").inner_text()
+    assert said == []
+
+
 IMAGES = """() => {
   const inside = (root) => [...root.querySelectorAll("*")].flatMap((one) => [
     one, ...(one.shadowRoot ? inside(one.shadowRoot) : [])]);
