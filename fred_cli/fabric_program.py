@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fred_hw.errors import InputError
 
 from .options import read_spec
-from .output import checked, say_json, table, write_json
+from .output import checked, print_json, table, write_json
 from .progress import progress
 from .values import parse_size
 
@@ -50,7 +50,7 @@ def route_fabric(
     if output is not None:
         write_json(program.to_dict(), output)
     if as_json:
-        say_json(program.to_dict())
+        print_json(program.to_dict())
     else:
         say(program)
 
@@ -123,11 +123,11 @@ def _say_wafer(program: "WaferProgram") -> None:
             one.circuit,
             len(one.flows),
             len(one.rounds),
-            len({chiplet for part in one.rounds for chiplet in part.ways.flows}),
+            len({chiplet for part in one.rounds for chiplet in part.paths.flows}),
             sum(
                 chiplets[chiplet].ends[port].kind == "chiplet"
                 for part in one.rounds
-                for chiplet, flows in part.ways.flows.items()
+                for chiplet, flows in part.paths.flows.items()
                 for flow in flows
                 for port in flow.outputs
             ),

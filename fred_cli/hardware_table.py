@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
+from .hardware_work import mesh_paths, mesh_work, plane_paths, plane_work
 
 if TYPE_CHECKING:
     from fred_hw.mesh.spec import MeshSpec
@@ -170,7 +170,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
     from perfmodel.switch_timing.record import SHIPPED, load_record
 
     unit_s = max(load_record(name).latency_s for name in SHIPPED)
-    ways, others = plane_ways(wafer), mesh_ways(mesh)
+    paths, others = plane_paths(wafer), mesh_paths(mesh)
     lone, far = (
         "lone flit, co-simulation",
         f"routes of the compilers, links of {LINK_LATENCY_S * 1e9:g} ns",
@@ -182,7 +182,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
         "latency",
         "switches or routers on a route, mean",
         "",
-        ways.mean_units,
+        paths.mean_units,
         others.mean_units,
         far,
     )
@@ -190,7 +190,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
         "latency",
         "switches or routers on a route, most",
         "",
-        ways.most_units,
+        paths.most_units,
         others.most_units,
         far,
     )
@@ -200,7 +200,7 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
     ):
         fred, mesh_ns = (
             1e9 * (getattr(one, units) * each_s + getattr(one, links) * LINK_LATENCY_S)
-            for one, each_s in ((ways, unit_s), (others, router.latency_s))
+            for one, each_s in ((paths, unit_s), (others, router.latency_s))
         )
         yield HardwareRow("latency", f"latency from NPU to NPU, {what}", "ns", fred, mesh_ns, far)
 

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from fred_hw.wafer.spec import WaferSpec
 
 __all__ = [
-    "Ways",
+    "Paths",
     "Work",
     "added_flits",
     "memory_flits",
-    "mesh_ways",
+    "mesh_paths",
     "mesh_work",
-    "plane_ways",
+    "plane_paths",
     "plane_work",
 ]
 
@@ -49,7 +49,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Ways:
+class Paths:
     """Number of switches or routers, and of links, between two NPUs.
 
     Parameters
@@ -83,7 +83,7 @@ def plane_work(wafer: "WaferSpec", vector_flits: int) -> Work:
     size = vector_flits // wafer.planes * flit
     program = compile_strategy(wafer, Strategy(wafer.npus, 1, 1), size)
     (phase,) = program.phases
-    parts = [flow for own in phase.ways.flows.values() for flow in own]
+    parts = [flow for own in phase.paths.flows.values() for flow in own]
     ends = [program.descriptors(npu, phase) for npu in range(wafer.npus)]
     jobs = [one for own in ends for one in own]
     read, written, sent = memory_flits(jobs, flit)
@@ -147,7 +147,7 @@ def _blocks(flits: int, members: int) -> list[int]:
     return [min(block, max(0, flits - block * k)) for k in range(members)]
 
 
-def plane_ways(wafer: "WaferSpec") -> Ways:
+def plane_paths(wafer: "WaferSpec") -> Paths:
     """Return the distances between any two NPUs of a plane."""
     from fred_hw.wafer.plane import Plane
 
@@ -155,21 +155,21 @@ def plane_ways(wafer: "WaferSpec") -> Ways:
 
     def units(source: int, target: int) -> int:
         at, count = plane.homes[source][0], 1
-        while (end := plane.chiplets[at].ends[plane.way(at, target)]).kind == "chiplet":
+        while (end := plane.chiplets[at].ends[plane.port_for(at, target)]).kind == "chiplet":
             at, count = end.number, count + 1
         return count
 
-    return _ways([units(*pair) for pair in permutations(range(wafer.npus), 2)])
+    return _paths([units(*pair) for pair in permutations(range(wafer.npus), 2)])
 
 
-def mesh_ways(mesh: "MeshSpec") -> Ways:
+def mesh_paths(mesh: "MeshSpec") -> Paths:
     """Return the distances between any two NPUs of a mesh."""
-    from fred_hw.mesh.ways import way
+    from fred_hw.mesh.links_between import links_between
 
     pairs = permutations(range(mesh.routers), 2)
-    return _ways([len(way(mesh, *pair)) - 1 for pair in pairs])
+    return _paths([len(links_between(mesh, *pair)) - 1 for pair in pairs])
 
 
-def _ways(units: Sequence[int]) -> Ways:
+def _paths(units: Sequence[int]) -> Paths:
     mean: Any = sum(units) / len(units)
-    return Ways(mean, max(units), mean + 1, max(units) + 1)
+    return Paths(mean, max(units), mean + 1, max(units) + 1)

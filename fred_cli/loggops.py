@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fred_cli.output import option_names, say_json, table
+from fred_cli.output import option_names, print_json, table
 from fred_cli.progress import progress
 from fred_cli.traces import given_names, spans
 from fred_hw.choices import not_one_of
@@ -53,7 +53,7 @@ def estimate_schedule(
         said: dict[str, Any] = {"workload": workload, "network_model": "loggops"}
         said |= {"parameters": asdict(model), "total_ns": max(ends)}
         ranks = [{"rank": rank, "total_ns": end} for rank, end in enumerate(ends)]
-        say_json({**said, "ranks": ranks})
+        print_json({**said, "ranks": ranks})
         return
     alike: dict[int, list[int]] = {}
     for rank, end in enumerate(ends):

@@ -23,9 +23,9 @@ __all__ = [
     "need_plotly",
     "option_names",
     "plain",
-    "say_above_peak",
-    "say_json",
-    "say_provenance",
+    "print_above_peak",
+    "print_json",
+    "print_provenance",
     "table",
     "write_given",
     "write_json",
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print ``value`` as the one JSON object on standard output."""
     print(json.dumps(plain(value), indent=1))
 
@@ -178,7 +178,7 @@ def option_names(*names: str) -> Iterator[None]:
         raise
 
 
-def say_provenance(provenance: Any) -> None:
+def print_provenance(provenance: Any) -> None:
     """Print the provenance of figures."""
     for use in provenance.records:
         latency = (
@@ -196,7 +196,7 @@ def say_provenance(provenance: Any) -> None:
         print(f"  assumed: {assumption}")
 
 
-def say_above_peak(estimates: Iterable[Any]) -> None:
+def print_above_peak(estimates: Iterable[Any]) -> None:
     """Print the workloads whose calibrated compute exceeds the NPU's peak.
 
     If the compute model does not give the rate, this is printed instead.

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fred_cli.output import plain, say_json, say_provenance, table, write_text
+from fred_cli.output import plain, print_json, print_provenance, table, write_text
 from fred_cli.schedule_files import write_schedule
 
-__all__ = ["say_queued"]
+__all__ = ["print_queued"]
 
 
-def say_queued(
+def print_queued(
     fabric: Any,
     pattern: str,
     size: tuple[str, float],
@@ -60,14 +60,14 @@ def say_queued(
         write_text(_drawn(fabric, size, how, result), draw)
     if as_json:
         checked = {"checked": True} if check else {}
-        say_json({**plain(result), **checked})
+        print_json({**plain(result), **checked})
         return
     table(
         f"{result.pattern} of {size[0]} on {result.topology}",
         ("what", "value"),
         _rows(result, check),
     )
-    say_provenance(result.provenance)
+    print_provenance(result.provenance)
 
 
 def _rows(result: Any, check: bool) -> list[tuple[str, object]]:

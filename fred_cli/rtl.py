@@ -18,8 +18,8 @@ __all__ = [
     "MEMORY_CYCLES",
     "RtlRun",
     "hardware_tasks",
+    "print_rtl",
     "run_in_rtl",
-    "say_rtl",
     "with_rtl",
 ]
 
@@ -221,7 +221,7 @@ def _simulate(
             raise InputError("--rtl", "", str(error)) from None
 
 
-def say_rtl(rtl_run: RtlRun) -> None:
+def print_rtl(rtl_run: RtlRun) -> None:
     """Print the results of hardware and estimate."""
     cycles = rtl_run.model_s * rtl_run.clock_hz
     rows = [

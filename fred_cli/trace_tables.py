@@ -6,7 +6,7 @@ from typing import Any
 
 from fred_cli.output import as_csv, table
 
-__all__ = ["collectives_csv", "links_csv", "ranks_csv", "say_details"]
+__all__ = ["collectives_csv", "links_csv", "print_details", "ranks_csv"]
 
 _SHOWN = 20
 """Number of collectives and links that are shown, the most important first."""
@@ -49,7 +49,7 @@ def _csv(found: Sequence[Any], name: str) -> str:
     )
 
 
-def say_details(details: Any) -> None:
+def print_details(details: Any) -> None:
     """Print link loads of a run, its collectives and its use of compute."""
     _say_network(details)
     _say_collectives(details)

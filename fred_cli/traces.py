@@ -24,14 +24,14 @@ from fred_cli.output import (
     need_plotly,
     option_names,
     plain,
-    say_json,
-    say_provenance,
+    print_json,
+    print_provenance,
     table,
     write_given,
 )
 from fred_cli.progress import progress
 from fred_cli.roce import read_roce
-from fred_cli.trace_tables import collectives_csv, links_csv, ranks_csv, say_details
+from fred_cli.trace_tables import collectives_csv, links_csv, print_details, ranks_csv
 from fred_cli.values import parse_group
 from perfmodel.training.options import OPTIONS
 
@@ -297,7 +297,7 @@ def estimate_traces(
     write_given({**texts, congestion_chart: partial(_congestion, found)})
     if as_json:
         said = [_json(one, details) for one in found]
-        say_json(said if len(said) > 1 else said[0])
+        print_json(said if len(said) > 1 else said[0])
         return
     if len(found) > 1:
         _say_networks(found)
@@ -308,10 +308,10 @@ def estimate_traces(
     else:
         _say_ranks(one)
     if details:
-        say_details(one.details)
+        print_details(one.details)
     _say_congestion(one)
     _say_faster(one)
-    say_provenance(one.provenance)
+    print_provenance(one.provenance)
 
 
 def _chart(found: Sequence[Any]) -> str:

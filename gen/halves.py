@@ -11,7 +11,7 @@ __all__ = ["made_in_halves"]
 
 
 def made_in_halves(
-    sizes: Mapping[str, int], make: Callable[[str], str], told: Callable[[int], None]
+    sizes: Mapping[str, int], make: Callable[[str], str], announce: Callable[[int], None]
 ) -> dict[str, str]:
     """Return ``make(name)`` for each name, using two processes.
 
@@ -39,7 +39,7 @@ def made_in_halves(
     reader, child = _copy(theirs, make) if theirs else (-1, 0)
     try:
         for name in ours:
-            told(sizes[name])
+            announce(sizes[name])
             done[name] = make(name)
         if child:
             with os.fdopen(reader, "rb", closefd=False) as pipe, suppress(ValueError):
@@ -50,7 +50,7 @@ def made_in_halves(
             os.kill(child, signal.SIGKILL)  # it has written everything, or its result is not needed
             os.waitpid(child, 0)
     for name in theirs:
-        told(sizes[name])
+        announce(sizes[name])
         if name not in done:
             done[name] = make(name)
     return done

@@ -111,7 +111,7 @@ def check_inputs(unit: Unit, source: str, field: str = "lanes") -> None:
     InputError
         There are more than ``MAX_INPUT_BITS``; names ``source`` and ``field``.
     """
-    bits = sum(width for _, way, width in module_ports(unit) if way == "input")
+    bits = sum(width for _, direction, width in module_ports(unit) if direction == "input")
     if bits > MAX_INPUT_BITS:
         message = f"must make inputs of at most {MAX_INPUT_BITS} bits in all, not of {bits}"
         raise InputError(source, field, message)

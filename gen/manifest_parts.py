@@ -20,8 +20,8 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     chooses = spec is not None and spec.protocol.ways is not None
     crowding = {
-        way: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
-        for way, (field, low) in CROWDING_PLACES.items()
+        direction: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
+        for direction, (field, low) in CROWDING_PLACES.items()
     }
     return {
         "streams": {

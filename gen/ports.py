@@ -45,5 +45,9 @@ def head_of_top(name: str, ports: list[Port]) -> list[str]:
     return [
         f"module {name}({', '.join(port for port, _, _ in ports)});",
         *(f"  {direction} {bit_range(bits)}{port};" for port, direction, bits in ports),
-        *(f"  wire {bit_range(bits)}{port};" for port, way, bits in ports if way == "output"),
+        *(
+            f"  wire {bit_range(bits)}{port};"
+            for port, direction, bits in ports
+            if direction == "output"
+        ),
     ]

@@ -21,11 +21,11 @@ from fred_hw.switch.switch import ADDED_CYCLES
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 
-__all__ = ["LongestWay", "longest_in_mesh", "longest_in_plane", "replay", "replay_on_way"]
+__all__ = ["LongestPath", "longest_in_mesh", "longest_in_plane", "replay", "replay_on_path"]
 
 
 @dataclass(frozen=True, slots=True)
-class LongestWay:
+class LongestPath:
     """The longest route between endpoints.
 
     Parameters
@@ -51,7 +51,7 @@ class LongestWay:
         return self.links * link_cycles + 2 * self.unit_cycles
 
 
-def longest_in_plane(wafer: WaferSpec) -> LongestWay:
+def longest_in_plane(wafer: WaferSpec) -> LongestPath:
     """Return the longest route: up to the lowest switch above all endpoints, and down.
 
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
@@ -60,17 +60,17 @@ def longest_in_plane(wafer: WaferSpec) -> LongestWay:
     switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
     chains = [plane.chain(switch) for switch in switches]
     top = next(one for one in chains[0] if all(one in chain for chain in chains))
-    ways = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch
-    up, down = (_longest(wafer, part) for part in (ways[: wafer.endpoints], ways))
+    paths = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch
+    up, down = (_longest(wafer, part) for part in (paths[: wafer.endpoints], paths))
     cycles = sum(_cycles(wafer.chiplet(one)) for one in (*up, top, *down))
-    return LongestWay(len(up) + len(down) + 2, len(up) + len(down) + 1, cycles)
+    return LongestPath(len(up) + len(down) + 2, len(up) + len(down) + 1, cycles)
 
 
-def _longest(wafer: WaferSpec, ways: Iterable[list[int]]) -> list[int]:
+def _longest(wafer: WaferSpec, paths: Iterable[list[int]]) -> list[int]:
     """Return the route with the longest latency, given its links and switches."""
     trip = wafer.protocol.round_trip_cycles
     return max(
-        ways, key=lambda way: sum(trip + 2 * _cycles(wafer.chiplet(switch)) for switch in way)
+        paths, key=lambda path: sum(trip + 2 * _cycles(wafer.chiplet(switch)) for switch in path)
     )
 
 
@@ -79,10 +79,10 @@ def _cycles(spec: SwitchSpec) -> int:
     return latency_cycles(spec) + ADDED_CYCLES
 
 
-def longest_in_mesh(mesh: MeshSpec) -> LongestWay:
+def longest_in_mesh(mesh: MeshSpec) -> LongestPath:
     """Return the route between opposite corners; all routes of a mesh are shortest."""
     routers = mesh.width + mesh.height - 1
-    return LongestWay(routers + 1, routers, routers * HOP_CYCLES)
+    return LongestPath(routers + 1, routers, routers * HOP_CYCLES)
 
 
 def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
     }
 
 
-def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
+def replay_on_path(spec: SwitchSpec, path: LongestPath) -> dict[str, Any]:
     """Return the manifest entry on replay packets in a fabric, as JSON values.
 
     ``bound`` is the key of the limit that keeps the longest route below full rate: the window,
@@ -117,17 +117,17 @@ def replay_on_way(spec: SwitchSpec, way: LongestWay) -> dict[str, Any]:
         Longest route of the fabric.
     """
     protocol = spec.protocol
-    trip = way.round_trip_cycles(protocol.round_trip_cycles)
+    trip = path.round_trip_cycles(protocol.round_trip_cycles)
     needed = protocol.replay_for(trip)
     bound = None
     if needed > protocol.window_packets:
         bound = "protocol.window_packets"
     elif needed > replay_packets(spec):
         bound = "endpoint.replay_packets"
-    said = {"links": way.links, "units": way.units, "round_trip_cycles": trip}
+    said = {"links": path.links, "units": path.units, "round_trip_cycles": trip}
     return {
         **replay(spec, needed),
         "window_packets": protocol.window_packets,
-        "longest_way": said,
+        "longest_path": said,
         "bound": bound,
     }

@@ -51,7 +51,11 @@ def blocks_library(blocks: Iterable[Block]) -> str:
         "  capacitive_load_unit (1, ff);",
         '  voltage_unit : "1V";',
         '  current_unit : "1mA";',
-        *(f"  {way}_threshold_pct_{edge} : 50;" for way in ("input", "output") for edge in EDGES),
+        *(
+            f"  {direction}_threshold_pct_{edge} : 50;"
+            for direction in ("input", "output")
+            for edge in EDGES
+        ),
         *(
             f"  slew_{level}_threshold_pct_{edge} : {percent};"
             for level, percent in _SLEWS
@@ -73,26 +77,26 @@ def _bus_type(width: int) -> str:
 
 def _cell(block: Block) -> list[str]:
     lines = [f"  cell ({block.name}) {{", "    area : 0;"]
-    for port, (way, width) in block.ports.items():
+    for port, (direction, width) in block.ports.items():
         kind = "pin" if width == 1 else "bus"
         lines += [f"    {kind} ({port}) {{"] + [f"      bus_type : bus_{width};"] * (width > 1)
-        lines.append(f"      direction : {way};")
-        if way == "input":
+        lines.append(f"      direction : {direction};")
+        if direction == "input":
             lines.append(f"      capacitance : {block.loads_ff.get(port, 0.0):.6g};")
         if port == block.clock:
             lines.append("      clock : true;")
         elif block.clock:
-            lines += _timing(block.clock, way)
+            lines += _timing(block.clock, direction)
         lines.append("    }")
     return [*lines, "  }"]
 
 
-def _timing(clock: str, way: str) -> list[str]:
+def _timing(clock: str, direction: str) -> list[str]:
     zero = '(scalar) { values ("0.0"); }'
     names = ("rise_constraint", "fall_constraint")
-    if way == "output":
+    if direction == "output":
         names = ("cell_rise", "cell_fall", "rise_transition", "fall_transition")
-    kind = "setup_rising" if way == "input" else "rising_edge"
+    kind = "setup_rising" if direction == "input" else "rising_edge"
     return [
         f'      timing () {{ related_pin : "{clock}"; timing_type : {kind};',
         *(f"        {name} {zero}" for name in names),

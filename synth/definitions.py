@@ -79,8 +79,8 @@ class Definition:
                 self._join(one, other)
         self._same = {bit: self._root(bit) for bit in self._same}
         self.ports = {
-            name: (way, self.bits(name if name in self._widths else f"\\{name} "))
-            for name, (way, _) in module.ports.items()
+            name: (direction, self.bits(name if name in self._widths else f"\\{name} "))
+            for name, (direction, _) in module.ports.items()
         }
 
     def bits(self, text: str) -> list[str]:

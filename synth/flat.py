@@ -144,9 +144,9 @@ def flatten(
         nets += len(insides[name].nets)
     flat = insides[top].flat
     ends: dict[str, list[int]] = {"input": [], "output": [], "inout": []}
-    for port, (way, _) in definitions[top].ports.items():
+    for port, (direction, _) in definitions[top].ports.items():
         if port not in clocks:
-            ends[way] += insides[top].ports[port]
+            ends[direction] += insides[top].ports[port]
     flat.launches = np.concatenate([flat.launches, _there(ends["input"] + ends["inout"])])
     flat.ends = np.concatenate([flat.ends, _there(ends["output"] + ends["inout"])])
     return flat, insides

@@ -234,16 +234,16 @@ def map_again(
     """
     found: dict[int, tuple[str, tuple[float, int]]] = {}
     text = (work / f"{module}.il").read_text(encoding="utf-8")
-    ways = [(script, "") for script in QUICKER]
+    attempts = [(script, "") for script in QUICKER]
     if carries and _HAS_CARRIES.search(text):
-        ways.append((QUICKER[0], CARRIES))
-    folders = [work / f"way-{number}" for number in range(len(ways))]
+        attempts.append((QUICKER[0], CARRIES))
+    folders = [work / f"way-{number}" for number in range(len(attempts))]
     for folder in folders:  # separate folders, as their files are named after modules
         folder.mkdir(exist_ok=True)
         shutil.copy(work / f"{module}.il", folder)
 
     def map_one(worker: Worker, number: int) -> None:
-        script, found_by = ways[number]
+        script, found_by = attempts[number]
         commands = _commands(libraries, script, folders[number])
         result = worker.do("map", module=module, carries=found_by, **commands)
         text = (folders[number] / f"{module}.v").read_text(encoding="utf-8")
@@ -252,7 +252,7 @@ def map_again(
         found[number] = text, (result["delay_ps"], result["levels"])
 
     _side_by_side([folder / f"{module}.log" for folder in folders], label, map_one)
-    return [found[number] for number in range(len(ways))]
+    return [found[number] for number in range(len(attempts))]
 
 
 def _check_names(

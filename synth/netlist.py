@@ -146,9 +146,9 @@ def _connections(text: str) -> list[tuple[str, str]]:
 
 def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
     module = MappedModule(name, text)
-    for way, high, low, port in _PORT.findall(text):
+    for direction, high, low, port in _PORT.findall(text):
         width = abs(int(high or 0) - int(low or 0)) + 1
-        module.ports[port.strip().removeprefix("\\")] = (way, width)
+        module.ports[port.strip().removeprefix("\\")] = (direction, width)
     for kind, label, pins in INSTANCE.findall(text):
         kind, label = kind.strip().removeprefix("\\"), label.strip().removeprefix("\\")
         cell = libraries.cells.get(kind)

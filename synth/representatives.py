@@ -114,8 +114,8 @@ def _loads(
     for name, module in modules.items():
         bits = {
             port: defaultdict[int | None, float](float)
-            for port, (way, _) in module.ports.items()
-            if way == "input"
+            for port, (direction, _) in module.ports.items()
+            if direction == "input"
         }
         for kind, pins in leaf_cells(module.text):
             cell = libraries.cells.get(kind)

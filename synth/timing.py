@@ -214,13 +214,18 @@ def _script(top: MappedModule, files: list[str], period: float) -> str:
     """Return the OpenSTA commands; ``period`` is in library units."""
     clocks = " ".join(sorted(top.clocks))
     ports = {
-        way: " ".join(port for port, (its, _) in top.ports.items() if its in (way, "inout"))
-        for way in ("input", "output")
+        direction: " ".join(
+            port for port, (its, _) in top.ports.items() if its in (direction, "inout")
+        )
+        for direction in ("input", "output")
     }
     inputs = " ".join(port for port in ports["input"].split() if port not in top.clocks)
     delays = [
-        f"set_{way}_delay 0 -clock fred_clock [get_ports {{{names}}}]"
-        for way, names in (("input", _bits(top, inputs)), ("output", _bits(top, ports["output"])))
+        f"set_{direction}_delay 0 -clock fred_clock [get_ports {{{names}}}]"
+        for direction, names in (
+            ("input", _bits(top, inputs)),
+            ("output", _bits(top, ports["output"])),
+        )
         if names
     ]
     return _SCRIPT.format(

@@ -272,7 +272,9 @@ class _Session:
                     "kind": kind,
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
-                    "pins": {pin: (way, signal.size()) for pin, (way, signal) in pins.items()},
+                    "pins": {
+                        pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
+                    },
                 }
             )
         return found
@@ -282,9 +284,9 @@ class _Session:
         if self.design.module(_id(kind)) is not None:
             return
         box = self.design.addModule(_id(kind))
-        for pin, (way, signal) in pins.items():
+        for pin, (direction, signal) in pins.items():
             wire = box.addWire(_id(pin), signal.size())
-            wire.port_input, wire.port_output = way == "input", way == "output"
+            wire.port_input, wire.port_output = direction == "input", direction == "output"
         box.fixup_ports()
         box.set_bool_attribute(_id("blackbox"), True)
 

@@ -6,8 +6,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from fred_hw.mesh.links_between import link_loads
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.ways import link_loads
 from testbench.designs import MeasuredDesign, routers_design
 from testbench.measurement import Measurement, Say
 from testbench.sim.tools import SimulatorError

@@ -17,7 +17,7 @@ from fred_cli.options import (
     topology_name,
     workload_name,
 )
-from fred_cli.output import option_names, plain, say_json, table
+from fred_cli.output import option_names, plain, print_json, table
 from fred_cli.progress import progress
 from fred_hw.errors import InputError, one_line
 from fred_hw.progress import track
@@ -61,7 +61,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
         nodes = list(islice(reader, limit))
         more = sum(1 for _ in reader)
     if as_json:
-        say_json(
+        print_json(
             {
                 "file": str(trace),
                 "metadata": _metadata(reader.metadata),
@@ -108,7 +108,7 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
                     {"file": str(path), **plain(measure(reader, str(path), control=control))}
                 )
     if as_json:
-        say_json({"traces": found})
+        print_json({"traces": found})
         return
     columns = ("trace", "nodes", "dependencies", "levels", "compute us", "longest path us", "ops")
     keys = ("nodes", "dependencies", "levels", "compute_us", "path_us", "operations")
@@ -179,7 +179,7 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
         check_members(members, ranks, str(groups))
         partners.check(paths, members)
     if as_json:
-        say_json({"valid": True, "traces": checked, "messages": partners.sent})
+        print_json({"valid": True, "traces": checked, "messages": partners.sent})
         return
     for one in checked:
         print(f"{one['file']}: {one['nodes']:,} nodes can run, in {one['levels']:,} levels")
@@ -230,7 +230,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     check_names(found.groups, trace)
     write_outputs({output: f"{dumps(found.groups, indent=1)}\n".encode()})
     if as_json:
-        say_json({"file": str(output), "groups": found.groups})
+        print_json({"file": str(output), "groups": found.groups})
         return
     print(f"  {output}: {len(found.groups):,} groups, besides the group of all ranks")
 
@@ -313,7 +313,7 @@ def convert(
         files = {path: b"".join(pieces) for path, pieces in track(list(made.items()), "files")}
         write_outputs(files)
     if as_json:
-        say_json(
+        print_json(
             {"files": [{"file": str(path), "bytes": len(data)} for path, data in files.items()]}
         )
         return

@@ -23,7 +23,7 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import checked, say_json, table, write_json
+from fred_cli.output import checked, print_json, table, write_json
 from fred_cli.progress import progress, steps
 from fred_hw.errors import InputError
 
@@ -139,7 +139,7 @@ def command(
     if path is not None:
         write_json(record, path)
     if as_json:
-        say_json(record)
+        print_json(record)
         return
     _print(record)
     if path is not None:
@@ -194,7 +194,7 @@ def _characterize_phases(
     if path is not None:
         write_json(record, path)
     if as_json:
-        say_json(record)
+        print_json(record)
         return
     how, where = ("collectives", "a plane of ") if level == "wafer" else ("algorithm", "")
     columns = ("strategy", "phase", how, "flits", "cycles")

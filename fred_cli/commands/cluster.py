@@ -11,7 +11,7 @@ from fred_cli.columns.reproduce import columns_of
 from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
-from fred_cli.output import checked, need_plotly, plain, say_json, write_given
+from fred_cli.output import checked, need_plotly, plain, print_json, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -65,7 +65,7 @@ def _published(csv_file: Path | None, as_json: bool) -> None:
     columns, rows = columns_of(moved=False), tuple(published_rows())
     columns.write(rows, csv_file)
     if as_json:
-        say_json({"rows": [columns.json(row, row) for row in rows]})
+        print_json({"rows": [columns.json(row, row) for row in rows]})
         return
     columns.print("Published figures of clusters of A100s, and ours", rows)
     print(f"{sum(row.ok for row in rows)} of {len(rows)} figures within tolerance")
@@ -110,7 +110,7 @@ def _swept(
     if as_json:
         rows = [{**COLUMNS.json(row, row), "time_s": row.time_s} for row in points]
         found = {"rows": rows, "best": plain(fastest), "variants": plain(variants)}
-        say_json({"workload": workload, "npus": file.cluster.npus, **found})
+        print_json({"workload": workload, "npus": file.cluster.npus, **found})
         return
     shown = COLUMNS if model.experts > 1 else COLUMNS.without("ep [s]")
     shown.print(f"{workload} on {file.cluster.npus} NPUs [s]", points)

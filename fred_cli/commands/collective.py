@@ -18,9 +18,9 @@ from fred_cli.options import (
     size_option,
     topology_option,
 )
-from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
+from fred_cli.output import option_names, plain, print_json, print_provenance, table, write_text
 from fred_cli.progress import progress
-from fred_cli.queued import say_queued
+from fred_cli.queued import print_queued
 from fred_cli.roce import read_roce, roce_options, with_roce
 from fred_cli.schedule_files import schedule_files, write_schedule
 from fred_cli.values import parse_group, parse_size
@@ -149,7 +149,7 @@ def command(
             count = CHUNKS if chunks is None else chunks
             how = Queuing(algorithm, count, intra, latency, compatible=compatible)
             given = (fabric, pattern, (size, parse_size(size)), members, how)
-            say_queued(*given, check=check, draw=draw, files=files, as_json=as_json)
+            print_queued(*given, check=check, draw=draw, files=files, as_json=as_json)
             return
         _refuse_queuing(algorithm, network_model, [*POLICIES])
         if algorithm in POLICIES:
@@ -175,7 +175,7 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
     checked = {"checked": True} if check else {}
     if as_json:
         figures = plain(result)
-        say_json(
+        print_json(
             {
                 **figures.pop("details"),
                 **figures,
@@ -202,7 +202,7 @@ def _say(result: Any, size: str, *, check: bool, as_json: bool) -> None:
         *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
-    say_provenance(result.provenance)
+    print_provenance(result.provenance)
 
 
 def _flows_file(export: Path | None, network_model: str) -> Path | None:

@@ -25,7 +25,7 @@ from fred_cli.options import (
     topology_name,
     workload_name,
 )
-from fred_cli.output import option_names, plain, say_above_peak, say_json
+from fred_cli.output import option_names, plain, print_above_peak, print_json
 from fred_cli.progress import progress
 from fred_cli.values import parse_group, parse_size
 from perfmodel.training.options import OPTIONS
@@ -160,11 +160,11 @@ def command(
     columns = WITH_READINGS if readings else COLUMNS
     columns.write(rows, csv_file)
     if as_json:
-        say_json({"rows": [columns.json(row.estimate, row) for row in rows]})
+        print_json({"rows": [columns.json(row.estimate, row) for row in rows]})
         return
     shown = columns.without(*rare_columns(row.estimate for row in rows))
     shown.print(f"Training iterations [ms], compute: {options['compute']}", rows)
-    say_above_peak(row.estimate for row in rows)
+    print_above_peak(row.estimate for row in rows)
 
 
 def _hardware(csv_file: Path | None, as_json: bool) -> None:
@@ -177,7 +177,7 @@ def _hardware(csv_file: Path | None, as_json: bool) -> None:
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)
     if as_json:
-        say_json({"rows": [HARDWARE.json(row, row) for row in rows]})
+        print_json({"rows": [HARDWARE.json(row, row) for row in rows]})
         return
     HARDWARE.print("FRED and the mesh, twenty NPUs each", rows)
 
@@ -216,7 +216,7 @@ def _algorithms(
         )
     ALGORITHM_COLUMNS.write(rows, csv_file)
     if as_json:
-        say_json({"rows": [plain(row) for row in rows]})
+        print_json({"rows": [plain(row) for row in rows]})
         return
     title = f"Fastest algorithm on each topology, network model: {network_model}"
     ALGORITHM_COLUMNS.print(title, winners(rows))

@@ -5,7 +5,7 @@ from click.shell_completion import get_completion_class
 
 from fred_cli.command import Command
 from fred_cli.options import as_json_option
-from fred_cli.output import say_json
+from fred_cli.output import print_json
 
 __all__ = ["command"]
 
@@ -24,6 +24,6 @@ def command(context: click.Context, shell: str, as_json: bool) -> None:
     root = context.find_root()
     script = kind(root.command, {}, "fred", VARIABLE).source()
     if as_json:
-        say_json({"shell": shell, "script": script})
+        print_json({"shell": shell, "script": script})
     else:
         print(script)

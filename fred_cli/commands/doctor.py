@@ -4,7 +4,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.options import as_json_option
-from fred_cli.output import say_json, table
+from fred_cli.output import print_json, table
 
 __all__ = ["command"]
 
@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
     found = parts()
     missing = [part for part in found if part.version is None]
     if as_json:
-        say_json({"parts": found, "missing": [part.name for part in missing]})
+        print_json({"parts": found, "missing": [part.name for part in missing]})
         return
     table(
         "Installed",

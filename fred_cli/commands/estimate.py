@@ -26,8 +26,8 @@ from fred_cli.options import (
 from fred_cli.output import (
     option_names,
     plain,
-    say_json,
-    say_provenance,
+    print_json,
+    print_provenance,
     table,
     write_json,
     write_text,
@@ -136,7 +136,7 @@ def _estimate(
 ) -> None:
     """Estimate an iteration on a topology."""
     from fred_cli.iteration_record import check_record, write_record
-    from fred_cli.rtl import run_in_rtl, say_rtl, with_rtl
+    from fred_cli.rtl import print_rtl, run_in_rtl, with_rtl
     from fred_hw.errors import InputError
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.request import read_requests
@@ -172,11 +172,11 @@ def _estimate(
     if congestion_chart:
         _draw_congestion(found.iteration, _title(result), parameters, congestion_chart)
     if as_json:
-        say_json({**plain(result), "rtl": rtl_run.to_dict()} if rtl_run else result)
+        print_json({**plain(result), "rtl": rtl_run.to_dict()} if rtl_run else result)
         return
     _say(result)
     if rtl_run:
-        say_rtl(rtl_run)
+        print_rtl(rtl_run)
 
 
 def _title(result: Any) -> str:
@@ -240,7 +240,7 @@ def _say(result: Any) -> None:
         ("part", "time"),
         rows,
     )
-    say_provenance(result.provenance)
+    print_provenance(result.provenance)
 
 
 def _path(parts_s: dict[str, float]) -> str:

@@ -10,7 +10,7 @@ import click
 from fred_cli.command import Group
 from fred_cli.names import Named
 from fred_cli.options import OutputPath, as_json_option
-from fred_cli.output import say_json, table
+from fred_cli.output import print_json, table
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
 
@@ -31,7 +31,7 @@ def list_(as_json: bool) -> None:
     """List the files, each with the first sentence of its comment."""
     rows = [(name, _summary(path)) for name, path in _files().items()]
     if as_json:
-        say_json({"examples": [{"file": file, "for": summary} for file, summary in rows]})
+        print_json({"examples": [{"file": file, "for": summary} for file, summary in rows]})
         return
     table("Examples", ("file", "for"), rows)
 
@@ -65,7 +65,7 @@ def copy(names: tuple[str, ...], folder: Path, as_json: bool) -> None:
             raise InputError(str(path), "", "must be a new file, not one that exists")
     write_outputs(chosen)
     if as_json:
-        say_json({"files": list(chosen)})
+        print_json({"files": list(chosen)})
         return
     print(f"{len(chosen)} files in {folder}")
 

@@ -8,7 +8,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.options import InputPath, as_json_option
-from fred_cli.output import say_json
+from fred_cli.output import print_json
 from fred_hw.optional import needed
 
 __all__ = ["command"]
@@ -41,7 +41,7 @@ def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
     with open_server(source, store.resolve().name, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         if as_json:
-            say_json({"store": store, "points": points, "address": address})
+            print_json({"store": store, "points": points, "address": address})
         else:
             print(f"{points:,} points at {address}; Ctrl-C ends")
         sys.stdout.flush()  # programs that start the server wait for the address

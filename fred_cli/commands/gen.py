@@ -15,7 +15,7 @@ from fred_cli.options import (
     set_option,
     spec_argument,
 )
-from fred_cli.output import say_json
+from fred_cli.output import print_json
 from fred_cli.progress import progress
 
 __all__ = ["command"]
@@ -73,7 +73,7 @@ def command(
         **found,
     }
     if as_json:
-        say_json(report)
+        print_json(report)
         return
     print(
         f"{design.name}: {len(design.modules)} modules, {report['verilog_bytes']:,} bytes, "
@@ -97,7 +97,7 @@ def _bound(key: str, replay: dict[str, Any]) -> str:
     """Return a text that names what keeps the longest path of a fabric below full rate."""
     has = replay["window_packets" if key == "protocol.window_packets" else "packets"]
     return (
-        f"{key} holds the longest way, a round trip of {replay['longest_way']['round_trip_cycles']}"
+        f"{key} holds the longest way, a round trip of {replay['longest_path']['round_trip_cycles']}"
         f" cycles, below full rate: it takes {replay['packets_for_full_rate']} packets that are "
         f"not acknowledged, not {has}"
     )

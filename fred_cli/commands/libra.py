@@ -10,7 +10,7 @@ from fred_cli.columns.libra import COLUMNS
 from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameChoice, as_json_option, csv_option
-from fred_cli.output import say_json
+from fred_cli.output import print_json
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -85,7 +85,7 @@ def command(
     COLUMNS.write(rows, csv_file)
     if as_json:
         shown = [COLUMNS.json(row, row) for row in rows]
-        say_json({**_json(problem, best), "dimensions": shown, "equal_split": _figures(equal)})
+        print_json({**_json(problem, best), "dimensions": shown, "equal_split": _figures(equal)})
         return
     _say(problem, best, equal, rows)
 

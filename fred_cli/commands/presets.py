@@ -4,7 +4,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.options import as_json_option
-from fred_cli.output import say_json, table
+from fred_cli.output import print_json, table
 
 __all__ = ["command"]
 
@@ -17,6 +17,8 @@ def command(as_json: bool) -> None:
 
     rows = [(name, load_spec(name).name, preset_summary(name)) for name in PRESETS]
     if as_json:
-        say_json({"presets": [dict(zip(("preset", "name", "for"), r, strict=True)) for r in rows]})
+        print_json(
+            {"presets": [dict(zip(("preset", "name", "for"), r, strict=True)) for r in rows]}
+        )
         return
     table("Presets", ("preset", "name", "for"), rows)

@@ -10,7 +10,7 @@ from fred_cli.command import Group
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.names import Named, names_in
 from fred_cli.options import as_json_option
-from fred_cli.output import say_json, table
+from fred_cli.output import print_json, table
 from fred_cli.progress import progress
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -51,7 +51,7 @@ def list_records(verbose: bool, as_json: bool) -> None:
 
     found = [summary(name, entry) for name, entry in ENTRIES.items()]
     if as_json:
-        say_json({"records": found})
+        print_json({"records": found})
         return
     if verbose:
         rows = [(one.record, one.command, ", ".join(one.stale_with)) for one in found]
@@ -88,7 +88,7 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
         states = [check(name, ENTRIES[name]) for name in track(asked, "records")]
     generated = sum(one.name == CANONICAL for one in BUILDS[begun:])
     if as_json:
-        say_json({"records": states, "designs_generated": generated})
+        print_json({"records": states, "designs_generated": generated})
     else:
         rows = [(one.name, one.state, "; ".join((*one.why, *one.notes))) for one in states]
         table("Records", ("record", "state", "why"), rows)
@@ -126,7 +126,7 @@ def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
         if not as_json:
             print(f"{name}: {record_path(name, ENTRIES[name])}")
     if as_json:
-        say_json({"updated": asked})
+        print_json({"updated": asked})
 
 
 def _say(line: str) -> None:

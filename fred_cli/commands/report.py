@@ -22,7 +22,7 @@ from fred_cli.options import (
     workload_name,
     workloads_listing,
 )
-from fred_cli.output import option_names, say_json
+from fred_cli.output import option_names, print_json
 from fred_cli.progress import progress
 from fred_hw.optional import needed
 
@@ -123,7 +123,7 @@ def command(
     with option_names(*TRAINING_OPTIONS), progress("writing the report"):
         paths = build(spec_source, folder, results, question, made, evidence=evidence)
     if as_json:
-        say_json({"files": paths})
+        print_json({"files": paths})
         return
     for path in paths:
         print(path)

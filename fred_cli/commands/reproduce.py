@@ -21,7 +21,7 @@ from fred_cli.options import (
     refuse_given,
     request_option,
 )
-from fred_cli.output import need_plotly, option_names, say_json, write_given
+from fred_cli.output import need_plotly, option_names, print_json, write_given
 from fred_cli.progress import progress
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -116,7 +116,7 @@ def command(
     told = identified(rows, setting)
     if as_json:
         said = {"rows": [columns.json(row, row) for row in rows], "counts": counts}
-        say_json({**said, "identified": told})
+        print_json({**said, "identified": told})
         return
     columns.print(
         f"Published figures and ours, protocol {setting.protocol}, compute {compute}", rows
@@ -164,14 +164,14 @@ def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool)
     from perfmodel.studies.rtl import summaries
     from perfmodel.studies.rtl_shipped import (
         SHIPPED_CYCLES,
-        record_beside_rtl,
-        shipped_beside_rtl,
+        record_against_rtl,
+        shipped_against_rtl,
     )
 
     names = ("sections", "readings", "chart", "compute", "algorithm", "protocol")
     refuse_given(*names, message="must not be given with --rtl")
-    own = {path: record_beside_rtl(path) for path in records}
-    shipped = [shipped_beside_rtl(name) for name in SHIPPED_CYCLES]
+    own = {path: record_against_rtl(path) for path in records}
+    shipped = [shipped_against_rtl(name) for name in SHIPPED_CYCLES]
     every = [*shipped, *own.values()]
     COLUMNS.write([row for one in every for row in one.rows], csv_file)
     if as_json:
@@ -179,7 +179,7 @@ def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool)
         for one in shipped:
             parts |= {f"{one.key}{name}": said for name, said in _parts(one.rows).items()}
         own_parts = [{"file": str(path), **_parts(one.rows)} for path, one in own.items()]
-        say_json({**parts, "records": own_parts})
+        print_json({**parts, "records": own_parts})
         return
     for _, _, title, one, found in every:
         wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"

@@ -20,7 +20,7 @@ from fred_cli.options import (
     topologies_listing,
     topology_name,
 )
-from fred_cli.output import need_plotly, plain, say_json, say_provenance, write_given
+from fred_cli.output import need_plotly, plain, print_json, print_provenance, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -163,7 +163,7 @@ def command(
         }
         write_given(content)
     if as_json:
-        say_json(report.json(model))
+        print_json(report.json(model))
     else:
         report.say(model)
 
@@ -314,7 +314,7 @@ class _Report:
             LATENCIES.print("Latency of an inference", self._latencies)
             for one in self._latencies:
                 print(f"{one.placed.topology}, trees of {one.placed.trees}:")
-                say_provenance(one.placed.provenance)
+                print_provenance(one.placed.provenance)
 
     def json(self, model: Path) -> dict[str, Any]:
         """Return all results as JSON values."""

@@ -14,7 +14,7 @@ from fred_cli.options import (
     topology_name,
     topology_option,
 )
-from fred_cli.output import option_names, say_json, table, write_text
+from fred_cli.output import option_names, print_json, table, write_text
 from fred_cli.progress import progress
 from fred_cli.roce import congestion_chart_option, read_roce, roce_options
 from fred_hw.errors import InputError
@@ -235,7 +235,7 @@ def run(
             }
             for one, begin_s, end_s in rows
         ]
-        say_json({"topology": topology, "time_s": found.time_s, **said})
+        print_json({"topology": topology, "time_s": found.time_s, **said})
         return
     shown = [
         (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else value)
@@ -263,6 +263,6 @@ def _write(file: Any, output: Path, as_json: bool) -> None:
         ("links", len(file.links)),
     )
     if as_json:
-        say_json({**dict(figures), "output": str(output)})
+        print_json({**dict(figures), "output": str(output)})
         return
     table(f"Topology in {output}", ("what", "count"), figures)

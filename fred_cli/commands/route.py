@@ -19,7 +19,7 @@ from fred_cli.options import (
     set_option,
     spec_argument,
 )
-from fred_cli.output import checked, option_names, plain, say_json, write_text
+from fred_cli.output import checked, option_names, plain, print_json, write_text
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -164,7 +164,7 @@ def _route(
     if as_json:
         first = next(iter(reports.values()), nothing)
         worst = next((r for r in reports.values() if not r["routed"]), first)
-        say_json({**worst, "phases": reports} if strategy else worst)
+        print_json({**worst, "phases": reports} if strategy else worst)
     else:
         _say(reports)
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0

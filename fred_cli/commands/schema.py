@@ -7,7 +7,7 @@ import click
 from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import NameChoice, OutputPath, as_json_option
-from fred_cli.output import say_json, table, write_json
+from fred_cli.output import print_json, table, write_json
 
 __all__ = ["command"]
 
@@ -29,12 +29,12 @@ def command(kind: str | None, output: Path | None, as_json: bool) -> None:
             raise click.UsageError("KIND: must be given with --output, not left out")
         rows = [(name, one.summary) for name, one in FILES.items()]
         if as_json:
-            say_json({"kinds": [{"kind": name, "for": text} for name, text in rows]})
+            print_json({"kinds": [{"kind": name, "for": text} for name, text in rows]})
         else:
             table("Kinds of files", ("kind", "what"), rows)
     elif output:
         write_json(FILES[kind].schema(), output)
         if as_json:
-            say_json({"files": [output]})
+            print_json({"files": [output]})
     else:
-        say_json(FILES[kind].schema())
+        print_json(FILES[kind].schema())

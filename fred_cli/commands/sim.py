@@ -26,7 +26,7 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import checked, say_json, table
+from fred_cli.output import checked, print_json, table
 from fred_cli.progress import progress
 
 __all__ = ["command"]
@@ -87,7 +87,7 @@ def command(
     failures = sum(len(result.failures) for result in results)
     if as_json:
         first = results[0]
-        say_json(
+        print_json(
             {
                 "name": spec.name,
                 "level": level,

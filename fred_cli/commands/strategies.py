@@ -25,7 +25,7 @@ from fred_cli.options import (
     topology_name,
     workload_option,
 )
-from fred_cli.output import need_plotly, option_names, say_above_peak, say_json, write_given
+from fred_cli.output import need_plotly, option_names, print_above_peak, print_json, write_given
 from fred_cli.progress import progress
 
 __all__ = ["command"]
@@ -116,7 +116,7 @@ def command(
         rows = sweep(requests, choices)
     write_given({csv_file: lambda: COLUMNS.csv(rows), chart: lambda: _chart(job.name, rows)})
     if as_json:
-        say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
+        print_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
     COLUMNS.without(*rare_columns(row.estimate for row in rows)).print(
         f"Strategies of {job.name} [ms per sample], {job.samples_per_replica} samples per replica, "
@@ -125,7 +125,7 @@ def command(
     )
     if not all(row.fits for row in rows):
         print("* does not fit the memory, not even with activations recomputed")
-    say_above_peak(row.estimate for row in rows)
+    print_above_peak(row.estimate for row in rows)
 
 
 def _chart(name: str, rows: Sequence[Any]) -> str:

@@ -14,7 +14,7 @@ import click
 
 from fred_cli.command import Group
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
-from fred_cli.output import arrow_csv, plain, say_json, table, write_given
+from fred_cli.output import arrow_csv, plain, print_json, table, write_given
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -108,7 +108,7 @@ def run(
         options = {"screen": screen, "retry_failed": retry_failed}
         summary = run_study(plan, folder, engine, listener, **options)
     if as_json:
-        say_json({"store": folder, **vars(summary)})
+        print_json({"store": folder, **vars(summary)})
         return
     before = summary.points - summary.computed - summary.screened
     skipped = f"{summary.screened:,} skipped by their bounds, " if screen else ""
@@ -160,7 +160,7 @@ def optimize(
         engine = partial(open_engine, scheduler, workers)
         summary = optimize_study(plan, folder, budget, engine, listener)
     if as_json:
-        say_json({"store": folder, **vars(summary)})
+        print_json({"store": folder, **vars(summary)})
         return
     before = summary.points - summary.computed
     print(
@@ -182,7 +182,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
     found = open_store(store).query(sql)
     write_given({csv_file: lambda: arrow_csv(found)})
     if as_json:
-        say_json({"columns": found.column_names, "rows": found.to_pylist()})
+        print_json({"columns": found.column_names, "rows": found.to_pylist()})
         return
     shown = found.slice(0, _SHOWN)
     columns = [column.to_pylist() for column in shown.columns]
@@ -209,7 +209,7 @@ def export(store: Path, file: Path, as_json: bool) -> None:
     found = open_store(store).query("select * from points")
     write_given({file: lambda: write(found)})
     if as_json:
-        say_json({"file": file, "rows": found.num_rows, "columns": found.column_names})
+        print_json({"file": file, "rows": found.num_rows, "columns": found.column_names})
         return
     print(f"{file}: {found.num_rows:,} rows of {found.num_columns} columns")
 
@@ -223,7 +223,7 @@ def migrate(store: Path, as_json: bool) -> None:
 
     before, after = migrated(store)
     if as_json:
-        say_json({"store": store, "before": before, "after": after})
+        print_json({"store": store, "before": before, "after": after})
         return
     print(f"{store}: schema version {after}, {'as before' if before == after else f'was {before}'}")
 

@@ -18,7 +18,7 @@ from fred_cli.options import (
     set_option,
     spec_name,
 )
-from fred_cli.output import plain, say_json, table
+from fred_cli.output import plain, print_json, table
 from fred_cli.progress import steps
 from fred_cli.values import parse_clock
 from fred_hw.errors import InputError
@@ -106,7 +106,7 @@ def command(
     report = plain(result.to_dict())
     paths = [] if folder is None else _write(result.verilog, report, folder)
     if as_json:
-        say_json({**report, "files": [str(path) for path in paths]})
+        print_json({**report, "files": [str(path) for path in paths]})
         return
     _print(report)
     for path in paths:

@@ -58,9 +58,16 @@ def bars(
     name: str, colour: str, x: Iterable[Any], y: Iterable[Any], *, across: bool = False
 ) -> dict[str, Any]:
     """Return bars of one colour, vertical or horizontal: values, or a function of them."""
-    way = {"orientation": "h"} if across else {}
+    orientation = {"orientation": "h"} if across else {}
     marker = {"color": colour}
-    return {"type": "bar", **way, "name": name, "x": list(x), "y": list(y), "marker": marker}
+    return {
+        "type": "bar",
+        **orientation,
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "marker": marker,
+    }
 
 
 def points_of(

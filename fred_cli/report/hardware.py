@@ -19,7 +19,7 @@ from perfmodel.studies.rtl_iteration import (
     rtl_lanes,
     simulated,
 )
-from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
+from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 
@@ -191,7 +191,7 @@ def gather_hardware() -> Hardware:
         model = model_lanes(iteration)
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
-    every = {name: shipped_beside_rtl(name) for name in SHIPPED_CYCLES}
+    every = {name: shipped_against_rtl(name) for name in SHIPPED_CYCLES}
     rows = tuple(
         replace(row, collectives=f"{one.fabric}, {row.collectives}") if one.fabric else row
         for one in every.values()

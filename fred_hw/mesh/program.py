@@ -16,8 +16,8 @@ from fred_hw.spec import SwitchSpec
 
 from .algorithm import Lane, Place
 from .collectives import AUTO, algorithm_names, algorithm_of, collective, multicast, queued
+from .links_between import Link, link_loads
 from .spec import MeshSpec, check_mesh
-from .ways import Link, link_loads
 
 __all__ = [
     "MESH_PROGRAM_SCHEMA",

@@ -15,13 +15,13 @@ from fred_hw.compiler.routing import route
 
 from .plane import Plane
 
-__all__ = ["NoWayError", "Part", "PhaseWays", "find_ways"]
+__all__ = ["NoPathError", "Part", "PhasePaths", "find_paths"]
 
 _MOST_STEPS, _MOST_ROUTINGS = 20_000, 50
 """Search limits: flows placed, and whole phases whose micro-switch routing is tried."""
 
 
-class NoWayError(ValueError):
+class NoPathError(ValueError):
     """Not all flows of a phase can be active together; contains the number that can.
 
     Parameters
@@ -39,7 +39,7 @@ class NoWayError(ValueError):
 
 
 @dataclass(frozen=True)
-class PhaseWays:
+class PhasePaths:
     """Configuration of each chiplet in a phase.
 
     Parameters
@@ -85,7 +85,7 @@ class _Taken:
             self.outputs[one.chiplet] -= {*one.flow.outputs}
             self.flows[one.chiplet].pop()
 
-    def ways(self, plane: Plane) -> PhaseWays | None:
+    def paths(self, plane: Plane) -> PhasePaths | None:
         """Return the flows of chiplets if the micro-switches of each can route them."""
         found = {n: tuple(flow for _, flow in own) for n, own in sorted(self.flows.items()) if own}
         configurations: dict[int, Configuration] = {}
@@ -96,7 +96,7 @@ class _Taken:
                 return None
             configurations[chiplet] = configuration
         owners = {n: tuple(owner for owner, _ in self.flows[n]) for n in found}
-        return PhaseWays(found, configurations, owners)
+        return PhasePaths(found, configurations, owners)
 
 
 @dataclass
@@ -119,12 +119,12 @@ class _Search:
     steps: int = _MOST_STEPS
     routings: int = _MOST_ROUTINGS
 
-    def place(self, number: int) -> PhaseWays | None:
+    def place(self, number: int) -> PhasePaths | None:
         """Return the routes of all flows from a number on, given the earlier ones."""
         self.most = max(self.most, number)
         if number == len(self.flows):
             self.routings -= 1
-            return self.taken.ways(self.plane)
+            return self.taken.paths(self.plane)
         for choice in _choices(self.plane, self.flows[number], self.taken, self.busy):
             if not self.steps or not self.routings:
                 return None
@@ -139,9 +139,9 @@ class _Search:
         return None
 
 
-def find_ways(
+def find_paths(
     plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int] | None = None
-) -> PhaseWays:
+) -> PhasePaths:
     """Return chiplet flows and settings for concurrent flows between NPUs.
 
     Among parallel links and chiplets, a flow takes those that the fewest other flows use, counting
@@ -167,7 +167,7 @@ def find_ways(
     search = _Search(plane, flows, busy)
     found = search.place(0)
     if found is None:
-        raise NoWayError(min(search.most, len(flows) - 1), len(flows))
+        raise NoPathError(min(search.most, len(flows) - 1), len(flows))
     for chiplet, own in found.flows.items():
         for port in (port for flow in own for port in flow.outputs):
             if plane.chiplets[chiplet].ends[port].kind == "chiplet":

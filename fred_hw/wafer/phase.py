@@ -10,7 +10,7 @@ from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import FieldError
 from fred_hw.protocol import DATA_CIRCUITS
 
-from .flows import NoWayError, PhaseWays
+from .flows import NoPathError, PhasePaths
 from .plane import Plane
 from .rounds import NO_ROUNDS, Round, Rounds, find_rounds
 from .storage import storage_phases
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     number: int
     name: str
     flows: tuple[Flow, ...]
-    ways: PhaseWays
+    paths: PhasePaths
 
 
 class Part(NamedTuple):
@@ -90,7 +90,7 @@ class Phase:
         return max(1, len(self.switched.all))
 
     @property
-    def ways(self) -> PhaseWays:
+    def paths(self) -> PhasePaths:
         """Configuration of each chiplet, for a phase that switches execute in one round.
 
         Raises
@@ -100,7 +100,7 @@ class Phase:
         """
         if len(self.rounds) != 1:
             raise ValueError(f"phase {self.name} must have one round, not {len(self.rounds)}")
-        return self.rounds[0].ways
+        return self.rounds[0].paths
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -110,7 +110,7 @@ class Phase:
         named = [(f":{kind}_{k}", one) for kind, own in kinds for k, one in enumerate(own)]
         alone = len(named) == 1
         return tuple(
-            Entry(number, self.name if alone else self.name + name, one.flows, one.ways)
+            Entry(number, self.name if alone else self.name + name, one.flows, one.paths)
             for number, (name, one) in enumerate(named, self.number)
         )
 
@@ -191,7 +191,7 @@ def switched_phases(plane: Plane, strategy: Strategy) -> tuple[Phase, ...]:
         circuit = circuit_of(name)
         try:
             switched = find_rounds(plane, flows, busy[circuit])
-        except NoWayError as error:
+        except NoPathError as error:
             raise FieldError(
                 "switches",
                 f"must have links and micro-switches for {error.flows} flows at once, for "

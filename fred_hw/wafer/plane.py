@@ -135,7 +135,7 @@ class Plane:
         below = next(one for one in both if self.wafer.above(one) in both)
         return self.wafer.switches[below].uplink_cycles
 
-    def way(self, chiplet: int, address: int) -> int:
+    def port_for(self, chiplet: int, address: int) -> int:
         """Return the default output port of a chiplet for unicasts to an address.
 
         The address chooses among several links, so each pair of endpoints has one route.
@@ -152,7 +152,7 @@ class Plane:
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)
 
-    def ways(self, chiplet: int, address: int) -> list[int]:
+    def ports_for(self, chiplet: int, address: int) -> list[int]:
         """Return all possible output ports of a chiplet for unicasts to an address."""
         home, port = self.homes[address]
         if home == chiplet:

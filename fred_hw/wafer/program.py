@@ -19,7 +19,7 @@ from fred_hw.errors import FieldError
 from fred_hw.protocol import DATA_CIRCUITS, FULL_GENERATIONS, GENERATIONS
 from fred_hw.spec import SwitchSpec
 
-from .flows import PhaseWays
+from .flows import PhasePaths
 from .phase import Phase, switched_phases
 from .plane import Plane
 from .rings import RING_PATTERNS, check_rings, joined, ring_descriptors
@@ -130,12 +130,12 @@ class WaferProgram(EndpointProgram):
         """Number of phase numbers, from 0."""
         return max((one.number + one.numbers for one in self.phases), default=0)
 
-    def entry(self, circuit: str, ways: PhaseWays, chiplet: int) -> int:
+    def entry(self, circuit: str, paths: PhasePaths, chiplet: int) -> int:
         """Return the entry of a chiplet that is part of a flow on a virtual channel."""
         return entry_word(
             self.plane.chiplets[chiplet].spec,
-            ways.configurations[chiplet],
-            ways.flows[chiplet],
+            paths.configurations[chiplet],
+            paths.flows[chiplet],
             DATA_CIRCUITS.index(circuit),
             generation=self.generation,
         )
@@ -159,7 +159,7 @@ class WaferProgram(EndpointProgram):
     def route(self, chiplet: int, address: int) -> int:
         """Return the output port of a chiplet for unicasts to an address."""
         found = self.routes.get((chiplet, address))
-        return self.plane.way(chiplet, address) if found is None else found
+        return self.plane.port_for(chiplet, address) if found is None else found
 
     def unicasts(self) -> list[list[tuple[int, int]]]:
         """Return sources and destinations of unicasts that are in flight together.
@@ -210,8 +210,8 @@ class WaferProgram(EndpointProgram):
             access.write_route(address, self.route(chiplet, address))
         for phase in self.phases:
             for one in phase.entries:
-                if chiplet in one.ways.flows:
-                    entry = self.entry(phase.circuit, one.ways, chiplet)
+                if chiplet in one.paths.flows:
+                    entry = self.entry(phase.circuit, one.paths, chiplet)
                     access.write_phase(one.number, entry)
                     steps.append(_command_is_over(registers))
         return steps
@@ -291,12 +291,12 @@ class WaferProgram(EndpointProgram):
             "routes": [self.route(chiplet, one) for one in range(self.plane.addresses)],
             "phases": {
                 one.name: {
-                    "entry": f"{self.entry(phase.circuit, one.ways, chiplet):#x}",
-                    "flows": [flow.to_dict() for flow in one.ways.flows[chiplet]],
+                    "entry": f"{self.entry(phase.circuit, one.paths, chiplet):#x}",
+                    "flows": [flow.to_dict() for flow in one.paths.flows[chiplet]],
                 }
                 for phase in self.phases
                 for one in phase.entries
-                if chiplet in one.ways.flows
+                if chiplet in one.paths.flows
             },
             "erase_steps": [one.to_dict() for one in self.erase_steps(chiplet)],
             "drain_steps": [one.to_dict() for one in self.drain_steps(chiplet)],

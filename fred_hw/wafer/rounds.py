@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fred_hw.compiler.flows import Flow
 
-from .flows import NoWayError, PhaseWays, find_ways
+from .flows import NoPathError, PhasePaths, find_paths
 from .plane import Plane
 
 __all__ = ["NO_ROUNDS", "Round", "Rounds", "find_rounds"]
@@ -30,7 +30,7 @@ class Round:
     """
 
     flows: tuple[Flow, ...]
-    ways: PhaseWays
+    paths: PhasePaths
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
     Parameters
     ----------
     plane, flows, busy
-        As for ``find_ways``.
+        As for ``find_paths``.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
         more than two levels, where switches share links but no NPUs.
     """
     try:
-        return Rounds((Round(tuple(flows), find_ways(plane, flows, busy)),))
-    except NoWayError:
+        return Rounds((Round(tuple(flows), find_paths(plane, flows, busy)),))
+    except NoPathError:
         sources = [_sources(plane, flow) for flow in flows]
         joined = [own for own in sources if len(own) > 1]
         if any(len(plane.chain(switch)) > 2 for own in joined for switch in own):
@@ -105,16 +105,16 @@ def _greedy(
             if not inputs & {*flow.inputs} and _fit(plane, [*own, flow], busy):
                 own.append(flow)
         if not own:
-            raise NoWayError(len(flows) - len(left), len(flows))
-        found.append(Round(tuple(own), find_ways(plane, own, busy)))
+            raise NoPathError(len(flows) - len(left), len(flows))
+        found.append(Round(tuple(own), find_paths(plane, own, busy)))
         left = [flow for flow in left if flow not in own]
     return tuple(found)
 
 
 def _fit(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) -> bool:
     try:
-        find_ways(plane, flows, dict(busy))
-    except NoWayError:
+        find_paths(plane, flows, dict(busy))
+    except NoPathError:
         return False
     return True
 

@@ -1,7 +1,7 @@
 """Unicast routes on a plane that spread a program's unicasts over links.
 
 A switch has one route for each address, whatever the source. By default the address alone selects
-one of several links to the switch above (``Plane.way``). The members of a ring enter each L1 at its
+one of several links to the switch above (``Plane.port_for``). The members of a ring enter each L1 at its
 first NPU, whose addresses often select the same link, while other links are idle.
 """
 
@@ -39,7 +39,7 @@ def shared_out(plane: Plane, moments: Sequence[Iterable[tuple[int, int]]]) -> Ro
         (chiplet, address): port
         for address, routes in search.routes.items()
         for chiplet, port in routes.items()
-        if port != plane.way(chiplet, address)
+        if port != plane.port_for(chiplet, address)
     }
 
 
@@ -83,7 +83,7 @@ class _Search:
 
     def _follow_default(self, address: int, chiplet: int) -> None:
         while chiplet != self._plane.homes[address][0]:
-            port = self.routes[address][chiplet] = self._plane.way(chiplet, address)
+            port = self.routes[address][chiplet] = self._plane.port_for(chiplet, address)
             chiplet = self._plane.chiplets[chiplet].ends[port].number
 
     def _load(self, address: int, chiplet: int, own: _Moments, sign: int) -> int:
@@ -118,8 +118,8 @@ class _Search:
         """
         if chiplet == self._plane.homes[address][0]:
             return 0, ()
-        default, known = self._plane.way(chiplet, address), self.routes[address].get(chiplet)
-        ports = self._plane.ways(chiplet, address) if known is None else [known]
+        default, known = self._plane.port_for(chiplet, address), self.routes[address].get(chiplet)
+        ports = self._plane.ports_for(chiplet, address) if known is None else [known]
         found: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         for port in sorted(ports, key=lambda one: one != default):
             link = chiplet, port

@@ -9,7 +9,7 @@ from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level
 from gen.manifest_parts import streams
 from gen.mesh_top import mesh_ports, mesh_top, routers_of
-from gen.replay import longest_in_mesh, replay_on_way
+from gen.replay import longest_in_mesh, replay_on_path
 
 __all__ = ["MeshLevel", "OfMesh"]
 
@@ -45,7 +45,7 @@ class MeshLevel(OfMesh):
     def manifest(self, spec: MeshSpec) -> dict[str, Any]:
         return {
             **super().manifest(spec),
-            "replay": replay_on_way(spec.link, longest_in_mesh(spec)),
+            "replay": replay_on_path(spec.link, longest_in_mesh(spec)),
         }
 
     def build(self, spec: MeshSpec, emitter: VerilogEmitter) -> Built:

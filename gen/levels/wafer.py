@@ -10,7 +10,7 @@ from fred_hw.wafer.spec import WaferSpec
 from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level, check_inputs
 from gen.manifest_parts import streams
-from gen.replay import longest_in_plane, replay_on_way
+from gen.replay import longest_in_plane, replay_on_path
 from gen.wafer_top import modules_of, units_of, wafer_ports, wafer_top
 
 __all__ = ["WaferLevel"]
@@ -52,7 +52,7 @@ class WaferLevel(Level[WaferSpec]):
             "planes": spec.planes,
             "chiplets": {one.name: _chiplet(plane, one) for one in plane.chiplets},
             **streams("io<address>_s_axis", "io<address>_m_axis"),
-            "replay": replay_on_way(spec.link, longest_in_plane(spec)),
+            "replay": replay_on_path(spec.link, longest_in_plane(spec)),
             "link_digest": spec.link.digest,
         }
 

@@ -201,7 +201,7 @@ def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
         for link, count in flows.carried(plan, size, members).items():
             found[link] = found.get(link, 0.0) + times * count
     for (source, target), size in record.messages.items():
-        for link in network.way(source, target).links:
+        for link in network.route(source, target).links:
             found[link] = found.get(link, 0.0) + size
     uses: list[LinkUse] = []
     for link, count in found.items():

@@ -67,11 +67,11 @@ class Dimension:
         """Return successive links as one wire, which a message crosses without waiting."""
         return Wire(hops * self.latency_ns, self.bytes_per_ns)
 
-    def way(self, source: int, target: int) -> list[int]:
+    def route(self, source: int, target: int) -> list[int]:
         """Return the positions on the route between two positions, inclusive; -1 is the switch."""
         if self.kind == "switch":
             return [source, -1, target]
-        return self.block.way(source, target)
+        return self.block.route(source, target)
 
 
 class Shape:
@@ -172,5 +172,5 @@ class Network(Shape):
     def route(self, source: int, target: int) -> Iterator[Hop]:
         """Yield the links from one NPU to another, through all dimensions in which they differ."""
         for number, first, places in self.crossings(source, target):
-            way = self.dimensions[number].way(*places)
-            yield from ((number, first, a, b) for a, b in pairwise(way))
+            route = self.dimensions[number].route(*places)
+            yield from ((number, first, a, b) for a, b in pairwise(route))

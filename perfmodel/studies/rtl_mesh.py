@@ -23,7 +23,7 @@ __all__ = [
     "MeshRecord",
     "MeshRow",
     "load_mesh_cycles",
-    "mesh_beside_rtl",
+    "mesh_against_rtl",
     "mesh_topology",
 ]
 
@@ -111,7 +111,7 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
     )
 
 
-def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
+def mesh_against_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
     """Return each phase of a record with its measured cycles and those of the model.
 
     Of a schedule in lockstep the model has the estimated time of all steps.

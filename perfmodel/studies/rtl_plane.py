@@ -38,7 +38,7 @@ __all__ = [
     "PlaneRow",
     "groups_in",
     "load_plane_cycles",
-    "plane_beside_rtl",
+    "plane_against_rtl",
     "plane_topology",
 ]
 
@@ -166,7 +166,7 @@ def _timing(record: PlaneRecord, spec: SwitchSpec) -> SwitchTiming:
     raise InputError(record.name, "switches", message)
 
 
-def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
+def plane_against_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
     """Return each phase of a record with its measured cycles and those of the model."""
 
     @cache

@@ -18,16 +18,16 @@ from .rtl_mesh import (
     SHIPPED_TREE_CYCLES,
     MeshRecord,
     load_mesh_cycles,
-    mesh_beside_rtl,
+    mesh_against_rtl,
 )
-from .rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
+from .rtl_plane import PlaneRecord, load_plane_cycles, plane_against_rtl
 
 __all__ = [
     "SHIPPED_CYCLES",
     "SHIPPED_PLANES",
-    "Beside",
-    "record_beside_rtl",
-    "shipped_beside_rtl",
+    "RtlComparison",
+    "record_against_rtl",
+    "shipped_against_rtl",
 ]
 
 SHIPPED_PLANES = {
@@ -37,7 +37,7 @@ SHIPPED_PLANES = {
     "wafer-20-a": ("fred_a_", "FRED-A", "FRED-A, by endpoints, a plane of "),
     "wafer-20-b": ("fred_b_", "FRED-B", "FRED-B, by switches, a plane of "),
 }
-"""Records of planes, with the first fields of ``Beside`` for each."""
+"""Records of planes, with the first fields of ``RtlComparison`` for each."""
 
 SHIPPED_MESHES = {
     "mesh-5x4": ("mesh_", "mesh", "", SHIPPED_MESH_CYCLES),
@@ -48,7 +48,7 @@ SHIPPED_MESHES = {
         SHIPPED_TREE_CYCLES,
     ),
 }
-"""Records of meshes, with the first fields of ``Beside`` and the file of each."""
+"""Records of meshes, with the first fields of ``RtlComparison`` and the file of each."""
 
 SHIPPED_CYCLES = (*SHIPPED_PLANES, *SHIPPED_MESHES)
 """All records, those of meshes last."""
@@ -57,7 +57,7 @@ SHIPPED_CYCLES = (*SHIPPED_PLANES, *SHIPPED_MESHES)
 _Compare = Callable[[Any], tuple[RtlRow, ...]]
 
 
-class Beside(NamedTuple):
+class RtlComparison(NamedTuple):
     """A record compared with the model.
 
     Attributes
@@ -79,19 +79,19 @@ class Beside(NamedTuple):
 
 
 @cache
-def shipped_beside_rtl(name: str) -> Beside:
+def shipped_against_rtl(name: str) -> RtlComparison:
     """Return the cached comparison of one of ``SHIPPED_CYCLES``; the mesh's 136 rows take 45 s."""
     if name in SHIPPED_MESHES:
         key, fabric, title, path = SHIPPED_MESHES[name]
         mesh = load_mesh_cycles(path)
-        return Beside(key, fabric, title, mesh, mesh_beside_rtl(mesh))
+        return RtlComparison(key, fabric, title, mesh, mesh_against_rtl(mesh))
     record = load_plane_cycles(RECORDS / f"{name}.json")
-    return Beside(*SHIPPED_PLANES[name], record, plane_beside_rtl(record))
+    return RtlComparison(*SHIPPED_PLANES[name], record, plane_against_rtl(record))
 
 
 _KINDS: Mapping[str, tuple[type[CyclesRecord[Any, Any, Any]], str, _Compare]] = {
-    "fred-wafer-cycles/1": (PlaneRecord, "a plane of ", plane_beside_rtl),
-    "fred-mesh-cycles/1": (MeshRecord, "", mesh_beside_rtl),
+    "fred-wafer-cycles/1": (PlaneRecord, "a plane of ", plane_against_rtl),
+    "fred-mesh-cycles/1": (MeshRecord, "", mesh_against_rtl),
 }
 """By schema: class of a record, prefix of its name, and function that compares it."""
 
@@ -104,7 +104,7 @@ class _Head(FileModel, extra="ignore"):
     schema_name: Annotated[str, Field(alias="schema"), name_in(_KINDS)]
 
 
-def record_beside_rtl(path: Path) -> Beside:
+def record_against_rtl(path: Path) -> RtlComparison:
     """Return the comparison of the model with a record that ``fred characterize`` wrote.
 
     Raises
@@ -116,6 +116,6 @@ def record_beside_rtl(path: Path) -> Beside:
     model, title, compare = _KINDS[validate(_Head, data, str(path)).schema_name]
     record = validate(model, data, str(path))
     try:
-        return Beside("", "", title, record, compare(record))
+        return RtlComparison("", "", title, record, compare(record))
     except InputError as error:  # of hardware that the model does not know
         raise InputError(str(path), error.field, error.message) from None

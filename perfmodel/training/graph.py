@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.network.fluid.task import Profile, Task, Turn
+from perfmodel.network.fluid.task import Occurrence, Profile, Task
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
@@ -48,8 +48,8 @@ class Work(Profile):
 LayerWork = Callable[[Layer], tuple[Work, Work]]
 """Function that returns the forward and backward work of a layer, per microbatch and NPU."""
 
-Way = Literal["forward", "backward"]
-_SIDE: dict[Way, int] = {"forward": 0, "backward": 1}
+Direction = Literal["forward", "backward"]
+_SIDE: dict[Direction, int] = {"forward": 0, "backward": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class Job:
         return strategy.mp * strategy.cp * strategy.ep > 1
 
 
-def _effort(layer: Layer, way: Way) -> float:
+def _effort(layer: Layer, direction: Direction) -> float:
     """Return the operations of a pass; a backward pass has twice those of a forward pass."""
-    return layer.forward_flops * (1 + _SIDE[way])
+    return layer.forward_flops * (1 + _SIDE[direction])
 
 
 class _Step(NamedTuple):
@@ -133,16 +133,18 @@ class _Graph:
     job: Job
     tasks: list[Task] = field(default_factory=list[Task])
     _sent: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    _steps: dict[tuple[int, Way, int], tuple[_Step, ...]] = field(default_factory=dict[Any, Any])
-    _turn: Turn | None = None
+    _steps: dict[tuple[int, Direction, int], tuple[_Step, ...]] = field(
+        default_factory=dict[Any, Any]
+    )
+    _occurrence: Occurrence | None = None
 
     def begin(self, block: int, number: int) -> None:
         """Start the tasks of a microbatch; ``block`` identifies the repeated sequence."""
-        self._turn = Turn(block, number, 0)
+        self._occurrence = Occurrence(block, number, 0)
 
     def end(self) -> None:
         """End the tasks of a microbatch; further tasks do not repeat."""
-        self._turn = None
+        self._occurrence = None
 
     def add(
         self,
@@ -159,45 +161,52 @@ class _Graph:
         else:
             waits = () if first is None else (first,)
         priority = PRIORITIES.get(kind, 0)
-        turn = self._turn
-        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, turn))
-        if turn:
-            self._turn = Turn(turn.block, turn.number, turn.seat + 1)
+        occurrence = self._occurrence
+        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, occurrence))
+        if occurrence:
+            self._occurrence = Occurrence(
+                occurrence.block, occurrence.number, occurrence.position + 1
+            )
         return len(self.tasks) - 1
 
     def compute(
-        self, s: int, layers: Sequence[Layer], way: Way, name: str, after: Sequence[int | None]
+        self,
+        s: int,
+        layers: Sequence[Layer],
+        direction: Direction,
+        name: str,
+        after: Sequence[int | None],
     ) -> int:
         """Add one pass of several layers as one task."""
-        work, effort = self._work(layers, way)
+        work, effort = self._work(layers, direction)
         return self.add("compute", s, name, work, after, effort)
 
     def layer(
-        self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
+        self, stage: int, layer: Layer, direction: Direction, name: str, after: Sequence[int | None]
     ) -> int:
         """Add one pass of a layer with its communication; return the last task."""
-        key = (stage, way, id(layer))  # by identity, as a layer is slow to hash
+        key = (stage, direction, id(layer))  # by identity, as a layer is slow to hash
         if key not in self._steps:  # the steps repeat with each microbatch
-            self._steps[key] = tuple(self._pass(stage, layer, way))
+            self._steps[key] = tuple(self._pass(stage, layer, direction))
         for one in self._steps[key]:
             after = (self.add(one.kind, stage, name + one.suffix, one.profile, after, one.effort),)
         assert after[0] is not None
         return after[0]
 
-    def _work(self, layers: Sequence[Layer], way: Way) -> tuple[Work, float]:
+    def _work(self, layers: Sequence[Layer], direction: Direction) -> tuple[Work, float]:
         """Return the work of one pass of layers, and its operations."""
-        ways: tuple[Way, ...] = (way,)
-        if way == "backward" and self.job.recomputed:
-            ways = ("forward", "backward")
-        passes = [self.job.work(layer)[_SIDE[one]] for layer in layers for one in ways]
+        directions: tuple[Direction, ...] = (direction,)
+        if direction == "backward" and self.job.recomputed:
+            directions = ("forward", "backward")
+        passes = [self.job.work(layer)[_SIDE[one]] for layer in layers for one in directions]
         work = Work(
             sum(one.time_s for one in passes),
             operations=sum(one.operations for one in passes),
             moved_bytes=sum(one.moved_bytes for one in passes),
         )
-        return work, sum(_effort(layer, one) for layer in layers for one in ways)
+        return work, sum(_effort(layer, one) for layer in layers for one in directions)
 
-    def _pass(self, stage: int, layer: Layer, way: Way) -> Iterator[_Step]:
+    def _pass(self, stage: int, layer: Layer, direction: Direction) -> Iterator[_Step]:
         """Yield the tasks of one pass of a layer, each of which waits for its predecessor.
 
         Compute is cut into equal parts, each followed by what MP reduces. Forward, keys and values
@@ -217,15 +226,15 @@ class _Graph:
         keys = layer.cp_numbers * samples / strategy.mp
         gather = operations.cp_exchange("all_gather", stage, keys)
         if not reduce and sent is None and gather is None:
-            yield _Step("compute", "", *self._work((layer,), way))
+            yield _Step("compute", "", *self._work((layer,), direction))
             return
-        if way == "backward" and self.job.recomputed:
+        if direction == "backward" and self.job.recomputed:
             for one in self._pass(stage, layer, "forward"):
                 yield one._replace(suffix=f" again{one.suffix}")
         parts = max(layer.mp_reductions if reduce else 1, layer.all_to_alls if sent else 1)
-        part = self.job.work(layer)[_SIDE[way]].part(parts)
-        effort = _effort(layer, way) / parts
-        forward = way == "forward"
+        part = self.job.work(layer)[_SIDE[direction]].part(parts)
+        effort = _effort(layer, direction) / parts
+        forward = direction == "forward"
         first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention and experts
         both = layer.all_to_alls == 2
         for number in range(parts):
@@ -296,19 +305,19 @@ def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
     while any(position[s] < len(orders[s]) for s in range(count)):
         for s in range(count):
             while position[s] < len(orders[s]):
-                way, number = orders[s][position[s]]
-                if (way, s, number) not in arrived:
+                direction, number = orders[s][position[s]]
+                if (direction, s, number) not in arrived:
                     break
                 position[s] += 1
-                after = (last[s], arrived[way, s, number])
+                after = (last[s], arrived[direction, s, number])
                 final = position[s] == len(orders[s])
-                graph.begin(2 * s + _SIDE[way], number)
-                if way == "forward":
+                graph.begin(2 * s + _SIDE[direction], number)
+                if direction == "forward":
                     last[s] = _forward(graph, s, stages[s], number, after)
-                    _hand_on(graph, arrived, way, s, count, number, last[s], stages)
+                    _hand_on(graph, arrived, direction, s, count, number, last[s], stages)
                 else:
                     last[s], reduced[s] = _backward(graph, s, stages[s], number, after, mp, final)
-                    _hand_on(graph, arrived, way, s, count, number, last[s], stages)
+                    _hand_on(graph, arrived, direction, s, count, number, last[s], stages)
     graph.end()
     if not job.overlap:
         for s, stage in enumerate(stages):
@@ -363,7 +372,7 @@ def _backward(
 def _hand_on(
     graph: _Graph,
     arrived: dict[tuple[str, int, int], int | None],
-    way: str,
+    direction: str,
     s: int,
     count: int,
     number: int,
@@ -371,7 +380,7 @@ def _hand_on(
     stages: Sequence[Stage],
 ) -> None:
     """Send the result of a pass to the stage that needs it."""
-    there = s + 1 if way == "forward" else s - 1
+    there = s + 1 if direction == "forward" else s - 1
     if there == count:
         arrived["backward", s, number] = done
         return
@@ -381,8 +390,8 @@ def _hand_on(
     numbers = border.output_numbers * graph.job.samples
     profile = graph.job.operations.pp_multicast(s, there, numbers)
     assert profile is not None
-    name = f"{way} {number} to stage {there}"
-    arrived[way, there, number] = graph.hand_on(s, there, name, profile, done)
+    name = f"{direction} {number} to stage {there}"
+    arrived[direction, there, number] = graph.hand_on(s, there, name, profile, done)
 
 
 def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> list[Task]:
@@ -412,34 +421,34 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     stored: int | None = None
     worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer in a stage
     arrived: list[int | None] = [None] * job.microbatches
-    visits: list[tuple[Way, int]] = [("forward", i) for i in range(len(layers))]
+    visits: list[tuple[Direction, int]] = [("forward", i) for i in range(len(layers))]
     visits.extend(("backward", i) for i in reversed(range(len(layers))))
-    for visit, (way, i) in enumerate(visits):
+    for visit, (direction, i) in enumerate(visits):
         layer, s = layers[i], i % stages
         numbers = (layer.parameters / mp, layer.shared_parameters / mp)
         room = worked[s][-PREFETCH] if len(worked[s]) >= PREFETCH else None
         here = loaded
         for weights in job.operations.weights(s, *numbers):
-            name = f"weights of {layer.name}, {way}"
+            name = f"weights of {layer.name}, {direction}"
             here = loaded = graph.add("weight_streaming", s, name, weights, (loaded, room))
         before = worked[s][-1] if worked[s] else None
         for number in range(job.microbatches):
-            name = f"{way} {number} {layer.name}"
+            name = f"{direction} {number} {layer.name}"
             graph.begin(visit, number)
             after = (before, arrived[number], here)
-            before = done = graph.layer(s, layer, way, name, after)
+            before = done = graph.layer(s, layer, direction, name, after)
             arrived[number] = None  # a stage runs its microbatches in sequence anyway
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer
             sent = border.output_numbers * job.samples
             profile = job.operations.pp_multicast(s, there, sent) if there != s else None
             if profile is not None:
-                name = f"{way} {number} to stage {there}"
+                name = f"{direction} {number} to stage {there}"
                 arrived[number] = graph.hand_on(s, there, name, profile, done)
         graph.end()
         assert before is not None
         worked[s].append(before)
-        if way == "backward":
+        if direction == "backward":
             for gradients in job.operations.stored(s, *numbers):
                 name = f"gradients of {layer.name}"
                 stored = graph.add("weight_streaming", s, name, gradients, (before, stored))

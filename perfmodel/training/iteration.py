@@ -351,31 +351,31 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     here: Sequence[int] = (run.last(tasks),)
-    way: list[int] = []
+    path: list[int] = []
     while here:
         number = max(here, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
         parts[tasks[number].kind] += run.end_s[number] - run.start_s[number]
-        way.append(number)
+        path.append(number)
         here = tasks[number].after
     for jump in run.jumps:
-        _repeat(tasks, run, way, jump, parts)
+        _repeat(tasks, run, path, jump, parts)
     return parts
 
 
 def _repeat(
-    tasks: Sequence[Task], run: Run, way: Sequence[int], jump: Jump, parts: dict[str, float]
+    tasks: Sequence[Task], run: Run, path: Sequence[int], jump: Jump, parts: dict[str, float]
 ) -> None:
     """Add the time of skipped periods along the critical path."""
-    inside = [i for i in way if i in jump.before]
+    inside = [i for i in path if i in jump.before]
     seen: dict[tuple[int, int], int] = {}
     for place, i in enumerate(inside):
-        turn = tasks[i].turn
-        assert turn is not None
-        first = seen.setdefault((turn.block, turn.seat), place)
+        occurrence = tasks[i].occurrence
+        assert occurrence is not None
+        first = seen.setdefault((occurrence.block, occurrence.position), place)
         if first < place:
-            begin = tasks[inside[first]].turn
+            begin = tasks[inside[first]].occurrence
             assert begin is not None
-            times = jump.times * jump.turns / (begin.number - turn.number)
+            times = jump.times * jump.occurrences / (begin.number - occurrence.number)
             for one in inside[first:place]:
                 parts[tasks[one].kind] += times * (run.end_s[one] - run.start_s[one])
             return
@@ -399,7 +399,7 @@ def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
                 task.after,
                 task.effort,
                 task.priority,
-                task.turn,
+                task.occurrence,
             )
         found.append(task)
     return found

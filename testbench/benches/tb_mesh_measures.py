@@ -5,9 +5,9 @@ from typing import Any
 
 import cocotb
 
+from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.ways import way
 from fred_hw.protocol import Kind
 from testbench.benches.agents.mesh import MeshBench
 from testbench.benches.agents.switch import Watch
@@ -24,7 +24,7 @@ FAR = 6
 
 ENDS = range(len(MESH.places))
 BESIDE = {
-    end: [other for other in ENDS if other != end and len(way(MESH, other, end)) == 2]
+    end: [other for other in ENDS if other != end and len(links_between(MESH, other, end)) == 2]
     for end in ENDS
 }
 """Endpoints of the same router, keyed by the endpoint they send to."""

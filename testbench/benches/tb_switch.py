@@ -15,7 +15,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import READ_CYCLES
 from fred_hw.switch.ports.output_port import OutputPort
 from testbench.benches.agents.switch import SwitchBench
-from testbench.stimulus.phases import Phase, Turn, make_turn, phase_table
+from testbench.stimulus.phases import Phase, PhaseRun, make_phase_run, phase_table
 from testbench.stimulus.traffic import routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
@@ -68,11 +68,11 @@ def several(rng: random.Random) -> list[Phase]:
 
 def turns_of(
     rng: random.Random, phase: Phase, packets: int, length: int | None = None
-) -> list[Turn]:
+) -> list[PhaseRun]:
     """Return turns of a phase, of random lengths unless lengths are given."""
     most = PROTOCOL.packet_flits
     return [
-        make_turn(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
+        make_phase_run(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
         for _ in range(packets)
     ]
 
@@ -111,11 +111,11 @@ async def flows_and_phases_run_at_once(dut: Any, stall: float) -> None:
 async def ports_may_start_at_any_time(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.1, table)
-    turns = [turn for _ in range(PACKETS) for turn in turns_of(rng, rng.choice(table), 2)]
-    bench.expect(turns)
+    runs = [run for _ in range(PACKETS) for run in turns_of(rng, rng.choice(table), 2)]
+    bench.expect(runs)
     ports = rng.sample(range(PORTS), PORTS)
     for port in ports:
-        bench.offer(turns, [port])
+        bench.offer(runs, [port])
         await bench.cycles(rng.randrange(PROTOCOL.timeout_cycles // 4))
     await bench.finish_clean()
 

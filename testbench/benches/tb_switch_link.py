@@ -174,15 +174,15 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
     space = PROTOCOL.buffer_packets
-    turns = turns_of(rng, phase, space, most)
-    bench.offer(turns, [0])
+    runs = turns_of(rng, phase, space, most)
+    bench.offer(runs, [0])
     await bench.cycles(space * most + 10)
     about = {"circuit": 0, "phase": 0, "sequence": space, "last": most - 1}
     rogue = bench.codec.pack(7, **about, link_sequence=space * most)
     bench.ports[0].to_switch.put(rogue)
     await bench.cycles(10)
-    bench.offer(turns, [1])
-    bench.expect(turns)
+    bench.offer(runs, [1])
+    bench.expect(runs)
     await bench.drain()
     await expect_error(bench, "overflow", 0)
     bench.play(turns_of(rng, phase, space))
@@ -196,14 +196,14 @@ async def short_packets_share_the_space_flit_by_flit(dut: Any) -> None:
     # As long as a largest packet still fits, packets may be sent.
     fit = PROTOCOL.buffer_flits - PROTOCOL.packet_flits + 1
     count = min(fit, PROTOCOL.window_packets)
-    turns = turns_of(rng, phase, PROTOCOL.window_packets, 1)
-    bench.offer(turns, [0])
+    runs = turns_of(rng, phase, PROTOCOL.window_packets, 1)
+    bench.offer(runs, [0])
     await bench.cycles(2 * PROTOCOL.window_packets + 10)
     assert len(bench.data(bench.inputs[0])) == count
     # The same for the receiver's buffer.
     bench.ports[0].endpoint.keeps_space = True
-    bench.offer(turns, [1])
-    bench.expect(turns)
+    bench.offer(runs, [1])
+    bench.expect(runs)
     await bench.cycles(2 * PROTOCOL.window_packets + LATENCY + 10)
     assert len(bench.data(bench.outputs[0])) == count
     bench.ports[0].endpoint.keeps_space = False
@@ -236,11 +236,11 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
 async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
-    turns = turns_of(rng, phase, 2, most)
-    bench.offer(turns, [1])
+    runs = turns_of(rng, phase, 2, most)
+    bench.offer(runs, [1])
     await bench.cycles(PROTOCOL.head_of_line_timeout_cycles + 2 * LATENCY)
-    bench.offer(turns, [0])
-    bench.expect(turns)
+    bench.offer(runs, [0])
+    bench.expect(runs)
     await bench.drain()
     await expect_error(bench, "stuck", 1)
     bench.play(turns_of(rng, phase, 2))

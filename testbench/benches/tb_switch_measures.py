@@ -199,11 +199,11 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
 async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
     """Send packets from all ports at half of the full rate; return arrival times by port."""
     phase, start = everyone(), bench.cycle
-    turns = turns_of(bench.rng, phase, count, MOST)
+    runs = turns_of(bench.rng, phase, count, MOST)
     before = [len(port.received.get((0, 0), ())) for port in bench.ports]
     for port in bench.ports:
         port.endpoint.interval = 2 * MOST
-    bench.play(turns)
+    bench.play(runs)
     came: list[list[int]] = [[] for _ in bench.ports]
     while any(len(cycles) < count for cycles in came):
         for port, old, cycles in zip(bench.ports, before, came, strict=True):

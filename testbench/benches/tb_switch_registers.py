@@ -71,13 +71,13 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (0,)))
 
     async def act(bench: SwitchBench) -> None:
-        turns = turns_of(bench.rng, phase, 1)
-        bench.offer(turns)
+        runs = turns_of(bench.rng, phase, 1)
+        bench.offer(runs)
         while not await bench.access.read("ERROR"):
             pass
         word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
         await bench.access.write_phase(phase.number, word)
-        bench.expect(turns)  # the source still holds it, and retransmits it
+        bench.expect(runs)  # the source still holds it, and retransmits it
 
     await while_others_run(dut, act, "phase")
 
@@ -102,7 +102,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
 
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
-        (turn,) = turns_of(bench.rng, phase, 1, 2)
+        (run,) = turns_of(bench.rng, phase, 1, 2)
         changed: list[int] = []
 
         def shorten(flit: Any) -> Sequence[Any]:
@@ -114,7 +114,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
             return () if fields["index"] else (bench.codec.pack(flit.data, **fields | {"last": 0}),)
 
         bench.ports[1].to_switch.change = shorten
-        bench.play([turn, *turns_of(bench.rng, phase, 2)])
+        bench.play([run, *turns_of(bench.rng, phase, 2)])
 
     await while_others_run(dut, act, "length")
 

@@ -169,13 +169,13 @@ async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
     for phase in (everyone(0, 0), everyone(1, 1))[: PROTOCOL.phases]:
         others = [one for one in range(PROTOCOL.phases) if one != phase.number]
         assert not await bench.access.queued(phase.number)
-        turns = turns_of(rng, phase, 2)
-        bench.offer(turns, [PORTS - 1])
-        bench.expect(turns)
+        runs = turns_of(rng, phase, 2)
+        bench.offer(runs, [PORTS - 1])
+        bench.expect(runs)
         await bench.cycles(20)
         assert await bench.access.queued(phase.number)
         assert not any([await bench.access.queued(one) for one in others])
-        bench.offer(turns, range(PORTS - 1))
+        bench.offer(runs, range(PORTS - 1))
         await bench.drain()
         assert not await bench.access.queued(phase.number)
     bench.finish()

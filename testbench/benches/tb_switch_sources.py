@@ -144,18 +144,18 @@ async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> Non
     """Let half of the sources send before their phase is written, the others afterwards."""
     phase, count = everyone(), 24
     bench, rng = await started(dut)
-    turns = turns_of(rng, phase, count)
+    runs = turns_of(rng, phase, count)
     early = rng.sample(range(PORTS), PORTS // 2)
     for port in early:
         bench.ports[port].endpoint.interval = 16
-    bench.offer(turns, early)
+    bench.offer(runs, early)
     await bench.cycles(4 * MOST)
     await bench.access.write_phase(phase.number, bench.word(phase))
     for port in early:
         said = map(bench.codec.unpack, (beat.flit for beat in bench.data(bench.inputs[port])))
         assert 0 < len({fields["sequence"] for fields in said}) < count, "not in between"
-    bench.offer(turns, [port for port in range(PORTS) if port not in early])
-    bench.expect(turns)
+    bench.offer(runs, [port for port in range(PORTS) if port not in early])
+    bench.expect(runs)
     await bench.drain()
     assert (await bench.access.errors()).raised == ("phase",)
     bench.finish()
@@ -167,14 +167,14 @@ async def ports_may_use_circuits_in_opposite_orders(dut: Any) -> None:
     phases = [phase_of(k, k, Flow((0, 1), tuple(range(PORTS)))) for k in range(3)]
     bench, rng = await started(dut, 0.0, phases)
     count = 2 * PROTOCOL.buffer_packets
-    turns = [turns_of(rng, phase, count, MOST) for phase in phases]
-    for own in turns:
+    runs = [turns_of(rng, phase, count, MOST) for phase in phases]
+    for own in runs:
         bench.expect(own)
-    for first, second in zip(turns, reversed(turns), strict=True):
+    for first, second in zip(runs, reversed(runs), strict=True):
         bench.offer(first, [0])
         bench.offer(second, [1])
         await bench.cycles(2 * PROTOCOL.buffer_flits)
-        if first is turns[0]:
+        if first is runs[0]:
             assert bench.missing() == 3 * PORTS * count, "something went without the other port"
             sent = [len(bench.data(watch)) for watch in bench.inputs[:2]]
             assert sent == [PROTOCOL.buffer_flits] * 2, "a queue is not full"

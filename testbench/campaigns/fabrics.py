@@ -15,7 +15,7 @@ from fred_hw.mesh.program import MeshProgram
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TreeProgram
 from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec
-from fred_hw.wafer.flows import NoWayError
+from fred_hw.wafer.flows import NoPathError
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram
@@ -137,7 +137,7 @@ class WaferFabric:
         """Return a phase of the given flows if they can all be routed, else None."""
         try:
             rounds = find_rounds(self.plane, flows, {})
-        except NoWayError:
+        except NoPathError:
             return []
         if len(rounds.rounds) != 1:
             return []

@@ -124,7 +124,7 @@ def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
     results = dict.fromkeys(each.destinations, sent[each.sources[0]])
     if each.phase >= 0 and isinstance(one.program, WaferProgram):
         phase = next(p for p in one.program.phases if p.number == each.phase)
-        results = walk_phase(one.program.plane, phase.ways, sent, reduce)
+        results = walk_phase(one.program.plane, phase.paths, sent, reduce)
     for npu, first in zip(each.destinations, each.write, strict=True):
         memories[npu][first : first + each.flits] = results[npu]
 

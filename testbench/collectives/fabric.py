@@ -38,7 +38,7 @@ from .bench_text import (
     memory,
     plusargs,
 )
-from .outputs import by_node, memories_of, told_by
+from .outputs import by_node, memories_of, reported_by
 from .units import switch_and_endpoint
 
 __all__ = [
@@ -380,20 +380,20 @@ def finished(
     _, folder = find_simulator("icarus")
     command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    told = told_by(done.stdout)
-    if not told:
+    reported = reported_by(done.stdout)
+    if not reported:
         raise SimulatorError(f"fabric: {(done.stdout + done.stderr)[-2000:]}")
-    return collected(spec, nodes, told, work)
+    return collected(spec, nodes, reported, work)
 
 
-def collected(spec: SwitchSpec, nodes: int, told: Mapping[str, Any], work: Path) -> Finished:
+def collected(spec: SwitchSpec, nodes: int, reported: Mapping[str, Any], work: Path) -> Finished:
     """Return the reports and memories of a run; see ``finished``."""
-    wrong = {kind: told[kind] for kind in ("failed", "answers", "late") if told.get(kind)}
-    if wrong or not told.get("ended"):
+    wrong = {kind: reported[kind] for kind in ("failed", "answers", "late") if reported.get(kind)}
+    if wrong or not reported.get("ended"):
         raise SimulatorError(f"fabric: {wrong or 'it did not end'}")
     names = {word.address: word.register.name for word in endpoint_map(spec).words()}
     reads: list[dict[str, list[int]]] = [{} for _ in range(nodes)]
-    shown = by_node(told, "reads", nodes)
+    shown = by_node(reported, "reads", nodes)
     for found, own in zip(reads, shown, strict=True):
         for address, value, _ in own:
             found.setdefault(names[address], []).append(value)
@@ -401,9 +401,9 @@ def collected(spec: SwitchSpec, nodes: int, told: Mapping[str, Any], work: Path)
         memories=memories_of(work, nodes),
         reads=reads,
         times=[[now for _, _, now in own] for own in shown],
-        cycles=told["ended"][0],
-        marks=[[now for (now,) in own] for own in by_node(told, "marks", nodes)],
-        wrote=[[(flit, now) for flit, now in own] for own in by_node(told, "wrote", nodes)],
-        simulated_s=told.get("wall_s", 0.0),
-        faults=sum(told.get("faults", ())),
+        cycles=reported["ended"][0],
+        marks=[[now for (now,) in own] for own in by_node(reported, "marks", nodes)],
+        wrote=[[(flit, now) for flit, now in own] for own in by_node(reported, "wrote", nodes)],
+        simulated_s=reported.get("wall_s", 0.0),
+        faults=sum(reported.get("faults", ())),
     )

@@ -248,7 +248,7 @@ def run_joined(
     options = options_of(run) | {"plain": int(plain)}
     options["threads"] = (os.cpu_count() or 1) if threads is None else threads
     try:
-        told = run_program(model, options, folder=work, timeout_s=None)
+        reported = run_program(model, options, folder=work, timeout_s=None)
     except RuntimeError as error:
         raise SimulatorError(f"fabric: {error}") from None
-    return collected(run.program.link, run.program.endpoints, told, work)
+    return collected(run.program.link, run.program.endpoints, reported, work)

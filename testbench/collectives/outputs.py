@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["by_node", "memories_of", "told_by"]
+__all__ = ["by_node", "memories_of", "reported_by"]
 
-Told = Mapping[str, Sequence[Any]]
+Reported = Mapping[str, Sequence[Any]]
 """Reports by kind: lists of numbers that start with the node's number; see ``fabric.v``."""
 
 
-def told_by(text: str) -> Told:
+def reported_by(text: str) -> Reported:
     """Return the reports in the JSON lines of a text, grouped by kind.
 
     Raises
@@ -30,17 +30,17 @@ def told_by(text: str) -> Told:
         if not line.startswith("{"):
             continue
         try:
-            told: dict[str, Any] = json.loads(line)
+            reported: dict[str, Any] = json.loads(line)
         except ValueError:
             raise SimulatorError(f"fabric: {line} is undefined") from None
-        for kind, value in told.items():
+        for kind, value in reported.items():
             found[kind].append(value)
     return found
 
 
-def by_node(told: Told, kind: str, nodes: int) -> list[list[list[int]]]:
+def by_node(reported: Reported, kind: str, nodes: int) -> list[list[list[int]]]:
     """Return the reports of one kind for each node, in order."""
-    return [[rest for node, *rest in told.get(kind, ()) if node == k] for k in range(nodes)]
+    return [[rest for node, *rest in reported.get(kind, ()) if node == k] for k in range(nodes)]
 
 
 def memories_of(work: Path, nodes: int) -> list[NDArray[np.uint8]]:

@@ -41,7 +41,7 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
         return {
             npu: result
             for one in phase.rounds
-            for npu, result in walk_phase(plane, one.ways, _sent_in(one, sent), reduce).items()
+            for npu, result in walk_phase(plane, one.paths, _sent_in(one, sent), reduce).items()
         }
     found: dict[int, Any] = {}
     for flow in phase.flows:

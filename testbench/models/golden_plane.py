@@ -7,7 +7,7 @@ that of the whole tree, and floating-point results agree bit by bit.
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from fred_hw.wafer.flows import PhaseWays
+from fred_hw.wafer.flows import PhasePaths
 from fred_hw.wafer.plane import Plane
 
 from .golden import walk
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def walk_phase(
-    plane: Plane, ways: PhaseWays, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
+    plane: Plane, paths: PhasePaths, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
 ) -> dict[int, T]:
     """Return what each NPU receives in a phase.
 
@@ -35,7 +35,7 @@ def walk_phase(
     found: dict[int, T] = {}
     while True:
         before = len(ends)
-        for chiplet, configuration in ways.configurations.items():
+        for chiplet, configuration in paths.configurations.items():
             one = plane.chiplets[chiplet]
             values = [ends.get((chiplet, port)) for port in range(one.spec.ports)]
             for port, value in enumerate(walk(configuration, values, reduce)):

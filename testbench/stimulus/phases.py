@@ -12,7 +12,7 @@ from testbench.models.golden import Words, deliver, lanes_of, word_of
 
 from .traffic import random_flit, routed, routed_random_flows
 
-__all__ = ["Packet", "Phase", "Turn", "make_turn", "phase_table"]
+__all__ = ["Packet", "Phase", "PhaseRun", "make_phase_run", "phase_table"]
 
 _CIRCUITS = {"mp_all_reduce": 0, "pp_forward": 1, "pp_backward": 1, "dp_all_reduce": 2}
 
@@ -47,7 +47,7 @@ class Packet:
 
 
 @dataclass(frozen=True)
-class Turn:
+class PhaseRun:
     """One packet of each flow of a phase.
 
     Parameters
@@ -94,7 +94,9 @@ def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]
     return table
 
 
-def make_turn(rng: random.Random, spec: SwitchSpec, phase: Phase, lengths: Sequence[int]) -> Turn:
+def make_phase_run(
+    rng: random.Random, spec: SwitchSpec, phase: Phase, lengths: Sequence[int]
+) -> PhaseRun:
     """Return random packets of all flows of a phase, with the golden model's results.
 
     Parameters
@@ -125,4 +127,4 @@ def make_turn(rng: random.Random, spec: SwitchSpec, phase: Phase, lengths: Seque
         for port, own in results.items():
             assert len(own) == length
             wanted[port] = Packet(phase.number, phase.circuit, tuple(own))
-    return Turn(phase, sent, wanted)
+    return PhaseRun(phase, sent, wanted)

@@ -61,8 +61,8 @@ class EndpointPair(Unit):
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
-        ways = spec.protocol.ways
-        self.addresses = (0, 1 if ways is None else ways.width * ways.height - 1)
+        paths = spec.protocol.ways
+        self.addresses = (0, 1 if paths is None else paths.width * paths.height - 1)
         self.unit_name = "endpoint_pair"
         fields = spec.protocol.fields
         members = {

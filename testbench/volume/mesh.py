@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
-from fred_hw.mesh.ways import way
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 from testbench.stimulus.meshes import PATTERNS
@@ -102,7 +102,7 @@ def _choices(mesh: MeshSpec) -> str:
     ends = range(mesh.routers)
 
     def first(source: int, end: int, turned: bool) -> int:
-        return DIRECTIONS.index(way(mesh, source, end, turned=turned)[1][2]) % 4
+        return DIRECTIONS.index(links_between(mesh, source, end, turned=turned)[1][2]) % 4
 
     rows = (", ".join(f"{{{first(a, b, False)}, {first(a, b, True)}}}" for b in ends) for a in ends)
     return ", ".join(f"{{{row}}}" for row in rows)

@@ -21,7 +21,7 @@ from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
 from testbench.stimulus.addresses import address_of
-from testbench.stimulus.phases import Phase, make_turn
+from testbench.stimulus.phases import Phase, make_phase_run
 from testbench.stimulus.traffic import random_flit
 
 from .conditions import CLEAN, Conditions
@@ -246,7 +246,7 @@ def _pools(
     }
     for phase in table:
         for _ in range(_POOL):
-            turn = make_turn(rng, spec, phase, [length() for _ in phase.flows])
+            turn = make_phase_run(rng, spec, phase, [length() for _ in phase.flows])
             for side in ("sent", "wanted"):
                 for port, packet in getattr(turn, side).items():
                     flows = pools[port, phase.circuit, side]

@@ -9,7 +9,7 @@ from fred_hw.control.phase_entry import entry_word
 from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
-from testbench.stimulus.phases import Packet, Phase, Turn, make_turn
+from testbench.stimulus.phases import Packet, Phase, PhaseRun, make_phase_run
 
 from .fabric import one_level
 from .scenario import Burst, Operation, Operations, Unicast, Write, commit, routes, scenario
@@ -44,7 +44,7 @@ class Traffic:
     """
 
     phases: tuple[Phase, ...]
-    pools: Mapping[int, tuple[Turn, ...]]
+    pools: Mapping[int, tuple[PhaseRun, ...]]
     bursts: tuple[Burst | Unicast, ...]
     unicast_packets: int = 61
     full: bool = False
@@ -69,7 +69,7 @@ class Traffic:
                 phase.circuit,
                 phase.number % GENERATIONS,
                 phase.flows,
-                [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in self.pools[phase.number]],
+                [(flits_of(run.sent), flits_of(run.wanted)) for run in self.pools[phase.number]],
             )
             for phase in self.phases
         ]
@@ -139,7 +139,7 @@ def random_traffic(
 
     phases = [phase for phase in phases if phase.flows]
     pools = {
-        phase.number: tuple(make_turn(rng, spec, phase, lengths(phase)) for _ in range(_POOL))
+        phase.number: tuple(make_phase_run(rng, spec, phase, lengths(phase)) for _ in range(_POOL))
         for phase in phases
     }
     packets = flits / (most if full else (1 + most) / 2)

@@ -12,7 +12,7 @@ from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.protocol import DATA_COUNT, GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
-from testbench.stimulus.phases import make_turn, phase_table
+from testbench.stimulus.phases import make_phase_run, phase_table
 
 from .changing import TURNS
 from .fabric import one_level
@@ -127,7 +127,7 @@ def run_writes(
     steps: list[Write | Burst | Unicast] = []
     for phase in table:
         turns = [
-            make_turn(
+            make_phase_run(
                 rng, spec, phase, [rng.randint(1, spec.protocol.packet_flits)] * len(phase.flows)
             )
             for _ in range(TURNS)

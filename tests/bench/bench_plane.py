@@ -78,7 +78,7 @@ def check(made: WaferProgram, did: Sequence[Phase], before: list[Bytes], found: 
         source, destination = made.buffers(phase)
         sent = {npu: numbers(before[npu], source) for f in phase.flows for npu in f.inputs}
         plane = made.plane
-        wanted = walk_phase(plane, phase.ways, sent, reduction_of(plane.wafer.link))
+        wanted = walk_phase(plane, phase.paths, sent, reduction_of(plane.wafer.link))
         for npu, want in wanted.items():
             if (numbers(found.memories[npu], destination) != want).any():
                 sys.exit(f"error: {phase.name}: NPU {npu} has a wrong result")

@@ -18,7 +18,7 @@ from amaranth.hdl import UnusedElaboratable
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_hw.wafer.load import load_wafer
 from perfmodel.studies.rtl import summaries
-from perfmodel.studies.rtl_shipped import record_beside_rtl
+from perfmodel.studies.rtl_shipped import record_against_rtl
 from testbench.characterize_wafer import PlanePhasesMeasurement
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -44,7 +44,7 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder) / "sampled.json", measurement.record(Path(folder)))
-        rows = record_beside_rtl(path).rows
+        rows = record_against_rtl(path).rows
     COLUMNS.print(f"Phases of strategies drawn with seed {given.seed}", rows)
     SUMMARY.print("Errors of the model", summaries(rows))
     missed = sum(not row.ok for row in rows)

@@ -27,7 +27,7 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
 from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
-from testbench.stimulus.phases import Phase, make_turn, phase_table
+from testbench.stimulus.phases import Phase, make_phase_run, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.switch import (
@@ -99,7 +99,7 @@ def all_reduce(spec: SwitchSpec, packets: int, flits: int) -> tuple[Traffic, lis
     configuration = routed([flow], spec)
     assert configuration is not None
     phase = Phase(0, 0, (flow,), configuration)
-    pools = {0: tuple(make_turn(rng, spec, phase, [flits]) for _ in range(67))}
+    pools = {0: tuple(make_phase_run(rng, spec, phase, [flits]) for _ in range(67))}
     return Traffic((phase,), pools, (Burst(0, packets),), full=True), [phase]
 
 

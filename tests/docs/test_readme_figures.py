@@ -11,7 +11,7 @@ from perfmodel.studies.compare import compare
 from perfmodel.studies.reproduce import count, reproduce
 from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
-from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_beside_rtl
+from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
 from perfmodel.studies.section import CLASSES, SECTIONS
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -87,7 +87,7 @@ def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
-    told = {name: summaries(shipped_beside_rtl(name).rows) for name in SHIPPED_CYCLES}
+    told = {name: summaries(shipped_against_rtl(name).rows) for name in SHIPPED_CYCLES}
     rows = [
         f"| `{name}` | {one.what} | {one.rows} | {one.ok} | {_percent(one.worst, one.mean)} |"
         for name, found in told.items()

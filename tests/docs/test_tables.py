@@ -9,7 +9,7 @@ from fred_hw.mesh.load import load_mesh
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.load import load_wafer
-from gen.replay import LongestWay, longest_in_mesh, longest_in_plane, replay_on_way
+from gen.replay import LongestPath, longest_in_mesh, longest_in_plane, replay_on_path
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from synth.classes import CLASSES, UNKNOWN
 from tests.records import shipped
@@ -66,22 +66,22 @@ def test_endpoint_page_has_what_replay_takes_in_fabrics() -> None:
     told = dict(re.findall(r"^\| `(examples/[\w.-]+)` \| (.*) \|$", page, re.MULTILINE))
     wafer, mesh = load_wafer(f"{ROOT}/examples/wafer-20.yaml"), load_mesh(f"{ROOT}/{MESH}")
     ways = {
-        "examples/wafer-20.yaml": replay_on_way(wafer.link, longest_in_plane(wafer)),
-        MESH: replay_on_way(mesh.link, longest_in_mesh(mesh)),
+        "examples/wafer-20.yaml": replay_on_path(wafer.link, longest_in_plane(wafer)),
+        MESH: replay_on_path(mesh.link, longest_in_mesh(mesh)),
     }
     assert told.keys() == ways.keys()
     for name, said in ways.items():
-        figures = [*said["longest_way"].values(), said["packets_for_full_rate"], said["packets"]]
+        figures = [*said["longest_path"].values(), said["packets_for_full_rate"], said["packets"]]
         bound = f"`{said['bound']}`" if said["bound"] else ""
         cells = [cell.strip() for cell in told[name].split("|")]
         assert cells == [*map(str, figures), bound]
-    neighbours = LongestWay(links=3, units=2, unit_cycles=16)
+    neighbours = LongestPath(links=3, units=2, unit_cycles=16)
     trip = neighbours.round_trip_cycles(mesh.protocol.round_trip_cycles)
     assert f"where {mesh.protocol.replay_for(trip)} packets suffice" in page
     other = load_mesh(f"{ROOT}/{MESH}", {"protocol.round_trip_cycles": 59})
-    said = replay_on_way(other.link, longest_in_mesh(other))
+    said = replay_on_path(other.link, longest_in_mesh(other))
     assert (
-        f"the round trip is {said['longest_way']['round_trip_cycles']} cycles and full rate "
+        f"the round trip is {said['longest_path']['round_trip_cycles']} cycles and full rate "
         f"takes {said['packets_for_full_rate']} packets" in " ".join(page.split())
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from fred_cli.columns.hardware import COLUMNS
 from fred_cli.hardware_table import HardwareRow, hardware_rows
-from fred_cli.hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
+from fred_cli.hardware_work import mesh_paths, mesh_work, plane_paths, plane_work
 from fred_hw.files import load_model
 from fred_hw.mesh.load import load_mesh
 from fred_hw.wafer.load import load_wafer
@@ -45,10 +45,10 @@ def test_rows_and_columns_of_a_mesh_send_and_read_more() -> None:
 
 
 def test_ways_between_npus() -> None:
-    plane = plane_ways(load_wafer(str(EXAMPLES / "wafer-20.yaml")))
+    plane = plane_paths(load_wafer(str(EXAMPLES / "wafer-20.yaml")))
     assert (plane.most_units, plane.most_links) == (3, 4)
     assert plane.mean_units == pytest.approx((3 * 1 + 16 * 3) / 19)
-    mesh = mesh_ways(load_mesh(str(EXAMPLES / "mesh-5x4.yaml")))
+    mesh = mesh_paths(load_mesh(str(EXAMPLES / "mesh-5x4.yaml")))
     assert (mesh.most_units, mesh.most_links) == (5 + 4 - 1, 5 + 4)
     assert mesh.mean_units == pytest.approx(1 + (24 / 15 + 15 / 12) * 20 / 19)
 

@@ -42,7 +42,7 @@ from perfmodel.memory.file import load_memory
 from perfmodel.repurpose.architecture import load_architecture
 from perfmodel.repurpose.reader import read_network as read_model
 from perfmodel.repurpose.samples import read_samples
-from perfmodel.studies.rtl_shipped import record_beside_rtl
+from perfmodel.studies.rtl_shipped import record_against_rtl
 from perfmodel.studies.study.constraints import parse_constraint
 from perfmodel.studies.study.plan import load_study
 from perfmodel.switch_timing.record import RECORDS, load_record
@@ -333,7 +333,7 @@ TARGETS: Mapping[str, Target] = {
     "samples": Target(_FILES["samples.npz"], refusing(read_samples, "f.npz"), 10),
     "LIBRA workload": Target(broken(_LIBRA), refusing(_libra_workload, "f.txt"), 10),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
-    "phases in RTL": Target(documents(_PHASES), refusing(record_beside_rtl, "f.json"), 5),
+    "phases in RTL": Target(documents(_PHASES), refusing(record_against_rtl, "f.json"), 5),
     "routers": Target(
         documents(_ROUTERS), refusing(lambda p: load_link_record(str(p)), "f.json"), 10
     ),

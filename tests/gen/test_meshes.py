@@ -107,7 +107,7 @@ def test_manifest_tells_ports_and_addresses() -> None:
     widths = {port["name"]: port["width"] for port in said["ports"]}
     assert (widths["s10_axis_tdata"], widths["up"]) == (16, 11)
     assert said["link_digest"] == SPECS["row with controllers"].link.digest
-    assert said["replay"]["longest_way"] == {
+    assert said["replay"]["longest_path"] == {
         "links": 4,
         "units": 3,
         "round_trip_cycles": 4 * 47 + 2 * 3 * 8,

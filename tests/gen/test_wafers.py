@@ -140,6 +140,6 @@ def test_manifest_tells_chiplets_and_links() -> None:
     assert said["planes"] == 1
     # Four links of 24 cycles there and back, three switches with interconnects of 7, 12 and 7.
     replay = said["replay"]
-    assert replay["longest_way"] == {"links": 4, "units": 3, "round_trip_cycles": 214}
+    assert replay["longest_path"] == {"links": 4, "units": 3, "round_trip_cycles": 214}
     assert (replay["packets"], replay["packets_for_full_rate"]) == (32, 4 + 54 + 1)
     assert replay["bound"] == "protocol.window_packets"

@@ -217,14 +217,14 @@ class Ends:
         ends: list[Sequence[int]] = []
         active = plan.active_in_queue * plan.queues
         for number, (phase,) in enumerate(plan.chunks(data_bytes)):
-            program, way = program_of(phase, plan), -1 if phase.backward else 1
-            starts = (after if number < active else ends[number - active])[::way]
-            ring = members[::way]
+            program, direction = program_of(phase, plan), -1 if phase.backward else 1
+            starts = (after if number < active else ends[number - active])[::direction]
+            ring = members[::direction]
             steps = zip(ring, [*ring[1:], ring[0]], strict=True)
             delays = [self._network.delay_ns(*ends, program.size(0)) for ends in steps]
             costs_ns = ring_costs_ns(phase, plan, program)
             last = _last(starts, delays, program.sends)
-            ends.append([costs_ns + one for one in last][::way])
+            ends.append([costs_ns + one for one in last][::direction])
         return tuple(max(npu) for npu in zip(*ends, strict=True))
 
 
@@ -253,7 +253,7 @@ def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]
         for steps in range(sends - count + 1, sends + 1):
             source = (npu - steps) % count
             turns = steps // count
-            way = passed[npu] - passed[source] + (turn if source > npu else 0)
-            best = max(best, starts[source] + turns * turn + way)
+            direction = passed[npu] - passed[source] + (turn if source > npu else 0)
+            best = max(best, starts[source] + turns * turn + direction)
         found.append(best)
     return found

@@ -151,7 +151,7 @@ def _share_links(network: Network | FluidNetwork, groups: Mapping[str, Sequence[
     for name, group in groups.items():
         links: dict[object, None] = {}
         for pair in zip(group, [*group[1:], *group[:1]], strict=True):
-            links.update(dict.fromkeys(network.way(*pair).links))
+            links.update(dict.fromkeys(network.route(*pair).links))
         for link in links:
             others = known.setdefault(link, [])
             if any(members[name].isdisjoint(members[other]) for other in others):

@@ -11,7 +11,7 @@ from perfmodel.network.fluid.path_conflicts import PathConflicts, path_conflicts
 from perfmodel.network.run import profile
 from perfmodel.topology.graph import Topology
 
-from .lines import Cost, Line, Link, Way
+from .lines import Cost, Line, Link, Route
 
 __all__ = ["FabricLine"]
 
@@ -51,9 +51,9 @@ class FabricLine(Line):
         named = self.algorithm not in ("auto", PUBLISHED)
         return PUBLISHED if named and pattern != "all_reduce" else self.algorithm
 
-    def _way(self, source: int, target: int) -> Way:
+    def _route(self, source: int, target: int) -> Route:
         hops = self.topology.hops((source,), (target,))
-        return Way(tuple(link for link, _ in hops), 1e9 * self.topology.latency_s(hops))
+        return Route(tuple(link for link, _ in hops), 1e9 * self.topology.latency_s(hops))
 
     def _path_conflicts(
         self, kind: str, members: tuple[int, ...], every: tuple[tuple[int, ...], ...]

@@ -54,9 +54,9 @@ class Flows:
 
     def _message(self, source: int, target: int, size: int) -> SharedFlow:
         """Return the flow of a message between two NPUs."""
-        way = self._network.way(source, target)
-        rates = {link: self._network.bytes_per_ns(link) for link in way.links}
-        time_ns = way.latency_ns + size / min(rates.values())
+        route = self._network.route(source, target)
+        rates = {link: self._network.bytes_per_ns(link) for link in route.links}
+        time_ns = route.latency_ns + size / min(rates.values())
         return _flow(time_ns, dict.fromkeys(rates, float(size)), rates)
 
     def collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:

@@ -12,15 +12,15 @@ from perfmodel.astra.network import Dimension
 if TYPE_CHECKING:
     from perfmodel.topology.graph import Topology
 
-__all__ = ["BlockLine", "Cost", "Line", "Link", "Way"]
+__all__ = ["BlockLine", "Cost", "Line", "Link", "Route"]
 
 Link = Hashable
 """A directed link; in a block the positions of its two ends, with -1 for the switch."""
 
-_WAYS = 1 << 16
+_MOST_ROUTES = 1 << 16
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """A route from one NPU to another.
 
     Parameters
@@ -72,10 +72,10 @@ class Line(ABC):
 
     def __init__(self, npus: int) -> None:
         self.npus = npus
-        self.way = lru_cache(_WAYS)(self._way)
+        self.route = lru_cache(_MOST_ROUTES)(self._route)
 
     @abstractmethod
-    def _way(self, source: int, target: int) -> Way:
+    def _route(self, source: int, target: int) -> Route:
         """Return the route between two positions."""
 
     def collective(
@@ -128,9 +128,9 @@ class BlockLine(Line):
         super().__init__(dimension.npus)
         self.dimension = dimension
 
-    def _way(self, source: int, target: int) -> Way:
-        links = tuple(pairwise(self.dimension.way(source, target)))
-        return Way(links, len(links) * self.dimension.latency_ns)
+    def _route(self, source: int, target: int) -> Route:
+        links = tuple(pairwise(self.dimension.route(source, target)))
+        return Route(links, len(links) * self.dimension.latency_ns)
 
     def bytes_per_ns(self, link: Link) -> float:
         return self.dimension.bytes_per_ns

@@ -6,11 +6,11 @@ from typing import cast
 
 from perfmodel.astra.network import Dimension, Network, Shape
 
-from .lines import BlockLine, Line, Link, Way
+from .lines import BlockLine, Line, Link, Route
 
 __all__ = ["FluidNetwork", "WholeLine", "as_fluid"]
 
-_WAYS = 1 << 16
+_MOST_ROUTES = 1 << 16
 
 
 class FluidNetwork(Shape):
@@ -33,20 +33,20 @@ class FluidNetwork(Shape):
         super().__init__([one.npus for one in lines])
         self.lines = tuple(lines)
         self.fabrics = [one.fabric for one in lines if one.fabric]
-        self.way = lru_cache(_WAYS)(self._way)
+        self.route = lru_cache(_MOST_ROUTES)(self._route)
 
     def joins(self, dimension: int) -> Dimension | None:
         line = self.lines[dimension]
         return line.dimension if isinstance(line, BlockLine) else None
 
-    def _way(self, source: int, target: int) -> Way:
+    def _route(self, source: int, target: int) -> Route:
         """Return the route between two NPUs, through each dimension in which they differ."""
         links, latency_ns = list[Link](), 0.0
         for number, first, places in self.crossings(source, target):
-            way = self.lines[number].way(*places)
-            links.extend((number, first, one) for one in way.links)
-            latency_ns += way.latency_ns
-        return Way(tuple(links), latency_ns)
+            route = self.lines[number].route(*places)
+            links.extend((number, first, one) for one in route.links)
+            latency_ns += route.latency_ns
+        return Route(tuple(links), latency_ns)
 
     def bytes_per_ns(self, link: Link) -> float:
         """Return the rate of a link [bytes per ns]."""
@@ -76,8 +76,8 @@ class WholeLine(Line):
         super().__init__(len(members))
         self._network, self._members = network, members
 
-    def _way(self, source: int, target: int) -> Way:
-        return self._network.way(self._members[source], self._members[target])
+    def _route(self, source: int, target: int) -> Route:
+        return self._network.route(self._members[source], self._members[target])
 
     def bytes_per_ns(self, link: Link) -> float:
         return self._network.bytes_per_ns(link)

@@ -14,7 +14,7 @@ from perfmodel.astra.collectives.program import Program, program_of, ring_costs_
 from perfmodel.astra.collectives.tree import tree
 from perfmodel.collectives.schedule import ROOTED
 
-from .lines import Cost, Line, Link, Way
+from .lines import Cost, Line, Link, Route
 
 __all__ = ["phase_cost"]
 
@@ -67,13 +67,13 @@ def _ring_cost(
     turned: Line | None,
 ) -> Cost:
     """Return the cost of a ring, in which each message moves on independently of the others."""
-    ways = [line.way(place, program.peers(place, 0)[0]) for place in places]
+    routes = [line.route(place, program.peers(place, 0)[0]) for place in places]
     count, size = phase.axis.count, program.size(0)
-    carried = _carried(((way, size) for way in ways), turned)
-    latencies_ns = [way.latency_ns for way in ways]
+    carried = _carried(((route, size) for route in routes), turned)
+    latencies_ns = [route.latency_ns for route in routes]
     # A shard crosses all edges but one; the slowest shard skips the edge of least latency.
     once_ns = sum(latencies_ns) - min(latencies_ns)
-    if len(ways) == 1:
+    if len(routes) == 1:
         once_ns = (count - 1) * latencies_ns[0]
     busy_ns = max(one / line.bytes_per_ns(link) for link, one in carried.items())
     time_ns = program.sends * busy_ns + program.sends / (count - 1) * once_ns
@@ -96,14 +96,14 @@ def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
     from perfmodel.collectives.select import chunk_bytes
 
     order, reduces = _from_root(phase), phase.kind == "reduce"
-    ways = [line.way(*pair) for pair in pairwise(order[::-1] if reduces else order)]
-    carried = _carried(((way, phase.data_bytes) for way in ways), None)
+    routes = [line.route(*pair) for pair in pairwise(order[::-1] if reduces else order)]
+    carried = _carried(((route, phase.data_bytes) for route in routes), None)
     busy_ns = max(count / line.bytes_per_ns(link) for link, count in carried.items())
     busy_ns += plan.reduction_ns(phase.data_bytes) if reduces else 0
     # Each NPU between the ends adds the time of one piece on the slowest link.
     piece = chunk_bytes(phase.data_bytes) / phase.data_bytes
-    time_ns = busy_ns * (1 + piece * (len(ways) - 1)) + sum(way.latency_ns for way in ways)
-    return Cost(time_ns + (len(ways) + 1) * plan.endpoint_ns, carried)
+    time_ns = busy_ns * (1 + piece * (len(routes) - 1)) + sum(route.latency_ns for route in routes)
+    return Cost(time_ns + (len(routes) + 1) * plan.endpoint_ns, carried)
 
 
 def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
@@ -143,9 +143,9 @@ def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | N
     """Return the cost of successive rounds and of the processing after the last round."""
     time_ns, whole = last_ns, dict[Link, float]()
     for one in rounds:
-        ways = [(line.way(source, target), size) for source, target, size in one.messages]
-        carried = _carried(ways, turned)
-        time_ns += one.cost_ns + max(way.latency_ns for way, _ in ways)
+        routes = [(line.route(source, target), size) for source, target, size in one.messages]
+        carried = _carried(routes, turned)
+        time_ns += one.cost_ns + max(route.latency_ns for route, _ in routes)
         time_ns += max(count / line.bytes_per_ns(link) for link, count in carried.items())
         for link, count in carried.items():
             whole[link] = whole.get(link, 0.0) + count
@@ -153,12 +153,12 @@ def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | N
 
 
 def _carried(
-    ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: Line | None
+    routes: "Iterator[tuple[Route, int]] | Sequence[tuple[Route, int]]", turned: Line | None
 ) -> dict[Link, float]:
     """Return the bytes that cross each link, or each representative link."""
     found: dict[Link, float] = {}
-    for way, size in ways:
-        for link in way.links:
+    for route, size in routes:
+        for link in route.links:
             one = turned.like(link) if turned else link
             found[one] = found.get(one, 0.0) + size
     return found

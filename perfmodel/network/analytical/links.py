@@ -49,16 +49,16 @@ class FifoLinks(Generic[Hop]):
         self._free: dict[Hop, int] = {}
         """Time from which each link is free."""
 
-    def forward(self, way: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
+    def forward(self, route: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
         """Send a message now over links; call a function when it has arrived."""
-        if not way:
+        if not route:
             arrived()
             return
-        hop, now = way[0], self._clock.now
+        hop, now = route[0], self._clock.now
         wire = self._wire_of(hop)
         begin = max(now, self._free.get(hop, 0))
         self._free[hop] = begin + wire.busy_ns(count)
-        self._clock.at(begin + wire.arrival_ns(count), self.forward, way[1:], count, arrived)
+        self._clock.at(begin + wire.arrival_ns(count), self.forward, route[1:], count, arrived)
 
     def busy(self) -> dict[Hop, int]:
         """Return how much longer each busy link stays busy [ns]."""

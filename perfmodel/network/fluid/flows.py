@@ -7,7 +7,7 @@ from perfmodel.collectives.transfer import Loads, RingPass, Transfer
 from perfmodel.topology.graph import Hops, Topology
 
 from .flow import FluidFlow
-from .turns import Turn
+from .switch_rounds import SwitchRound
 
 __all__ = ["as_flows"]
 
@@ -15,7 +15,7 @@ __all__ = ["as_flows"]
 def as_flows(
     topology: Topology,
     messages: Sequence[Transfer | RingPass],
-    turns: Iterable[Turn] = (),
+    switch_rounds: Iterable[SwitchRound] = (),
     latency_s: Callable[[Hops], float] | None = None,
 ) -> tuple[FluidFlow, ...]:
     """Return the flow of each message or ring pass.
@@ -35,14 +35,14 @@ def as_flows(
     # Routes are the same objects wherever they are used, and larger than their addresses.
     known: dict[int, tuple[Loads, float]] = {}
     taken: dict[int, list[tuple[int, float]]] = {}
-    for turn in turns:
-        taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
+    for served in switch_rounds:
+        taken.setdefault(served.messages[0], []).append((topology.turns_index(served.switch), 1.0))
 
     def asks(item: Transfer | RingPass) -> tuple[Loads, float]:
-        way = item.edges if isinstance(item, RingPass) else item.hops
-        if id(way) not in known:
-            known[id(way)] = item.loads(), item.late_s(latency_s)
-        return known[id(way)]
+        route = item.edges if isinstance(item, RingPass) else item.hops
+        if id(route) not in known:
+            known[id(route)] = item.loads(), item.late_s(latency_s)
+        return known[id(route)]
 
     flows: list[FluidFlow] = []
     for number, item in enumerate(track(messages, "messages")):

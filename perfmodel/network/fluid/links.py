@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from .task import PATIENT, Task
 
-__all__ = ["Before", "Links", "Way"]
+__all__ = ["Before", "LinkTimes", "Links"]
 
-Way = tuple[tuple[int, float], ...]
+LinkTimes = tuple[tuple[int, float], ...]
 """Links of a transfer, with the transfer's time on each [s]."""
 
 
@@ -76,11 +76,11 @@ class Links:
         self._patient = [_Queue(links) for _ in range(stages)]
         self._opened: dict[int, list[float]] = {}
 
-    def urgent(self, stage: int, way: Way, ready: float) -> float:
+    def urgent(self, stage: int, on_links: LinkTimes, ready: float) -> float:
         """Serve an urgent transfer; return when its last link has finished."""
         latest, queue = ready, self.queues[stage]
         ends, until, urgent, both = queue.end, queue.until, self.served_urgent, self.served
-        for link, seconds in way:
+        for link, seconds in on_links:
             served = urgent[link]
             begin = ends[link] + (served - until[link])
             if begin < ready:
@@ -92,17 +92,17 @@ class Links:
                 latest = begin
         return latest
 
-    def open(self, i: int, way: Way) -> None:
+    def open(self, i: int, on_links: LinkTimes) -> None:
         """Note that the links may start with a non-urgent transfer."""
-        self._opened[i] = [self.served_urgent[link] for link, _ in way]
+        self._opened[i] = [self.served_urgent[link] for link, _ in on_links]
 
-    def patient(self, i: int, stage: int, way: Way, ready: float, free: float) -> float:
+    def patient(self, i: int, stage: int, on_links: LinkTimes, ready: float, free: float) -> float:
         """Serve a non-urgent transfer, after all urgent transfers since it was opened."""
         latest, queue = ready, self._patient[stage]
         others = self._patient if i in self._before.last else ()
         ends, earliest, until, last = queue.end, queue.early, queue.until, queue.task
         urgent, both = self.served_urgent, self.served
-        for (link, seconds), opened in zip(way, self._opened[i], strict=True):
+        for (link, seconds), opened in zip(on_links, self._opened[i], strict=True):
             served = both[link]
             more, since = urgent[link] - opened, served - until[link]
             begin, early = ends[link] + since, earliest[link] + since

@@ -7,7 +7,7 @@ from perfmodel.collectives.select import PUBLISHED, build_schedule
 from perfmodel.collectives.transfer import RingPass, Transfer
 from perfmodel.topology.graph import Topology
 
-from .turns import turns
+from .switch_rounds import switch_rounds
 
 __all__ = ["PathConflicts", "path_conflicts"]
 
@@ -21,7 +21,7 @@ def path_conflicts(
 ) -> list[PathConflicts]:
     """Return the path conflicts of each group with groups that may run at the same time.
 
-    Rounds are those of :func:`perfmodel.network.fluid.turns.turns` for all groups together. Groups
+    Rounds are those of :func:`perfmodel.network.fluid.switch_rounds.switch_rounds` for all groups together. Groups
     of one round do not wait for each other; where there are more than two rounds, all do.
 
     Parameters
@@ -46,9 +46,9 @@ def path_conflicts(
         numbered.append(list(enumerate(messages, len(own))))
         own += [(number, step, one.payload_bytes) for step, one in enumerate(messages)]
     rounds: dict[tuple[int, int], list[list[int]]] = {}
-    for turn in turns(topology, numbered):
-        at = turn.switch, own[turn.messages[0]][1]
-        rounds.setdefault(at, []).append([*turn.messages])
+    for served in switch_rounds(topology, numbered):
+        at = served.switch, own[served.messages[0]][1]
+        rounds.setdefault(at, []).append([*served.messages])
     for (switch, _), parts in rounds.items():
         every = [[*chain.from_iterable(parts)]] if len(parts) > 2 else product(*parts)
         for messages in every:

@@ -52,24 +52,24 @@ class Pipeline:
         self._order = sorted(range(len(flows)), key=rank.__getitem__)
         # Seconds on each link for each byte of the vector; many flows have the same.
         known: dict[float, dict[tuple[int, float], tuple[int, float]]] = {}
-        self._ways: list[list[tuple[int, float]]] = []
+        self._link_times: list[list[tuple[int, float]]] = []
         users: dict[int, tuple[list[int], list[float]]] = {}
         for number, flow in enumerate(track(flows, "flows")):
             payload_bytes = flow.payload_bytes
-            seconds_of, way = known.setdefault(payload_bytes, {}), list[tuple[int, float]]()
+            seconds_of, on_links = known.setdefault(payload_bytes, {}), list[tuple[int, float]]()
             for one in flow.loads:
                 pair = seconds_of.get(one)
                 if pair is None:
                     link, load = one
                     pair = seconds_of[one] = link, load * payload_bytes / capacities[link]
-                way.append(pair)
+                on_links.append(pair)
                 link, seconds = pair
                 user = users.get(link)
                 if user is None:
                     user = users[link] = ([], [])
                 user[0].append(number)
                 user[1].append(seconds)
-            self._ways.append(way)
+            self._link_times.append(on_links)
         # Links that serve the same flows for as long are busy alike: one stands for all of them.
         alike = dict.fromkeys((tuple(some), tuple(seconds)) for some, seconds in users.values())
         self._links = [_Link(*one) for one in alike]
@@ -82,7 +82,7 @@ class Pipeline:
         size_bytes, chunk_bytes : float
             The vector and a chunk of it, at most as much [B].
         """
-        if not self._ways:
+        if not self._link_times:
             return 0.0
         longest_s, ready = self._one(chunk_bytes)
         after = self._rest(chunk_bytes)
@@ -96,14 +96,14 @@ class Pipeline:
     def _one(self, chunk_bytes: float) -> tuple[float, list[float]]:
         """Return the time of one chunk, and the start of each of its flows [s]."""
         free: dict[int, float] = {}
-        start, end = [0.0] * len(self._ways), [0.0] * len(self._ways)
+        start, end = [0.0] * len(self._link_times), [0.0] * len(self._link_times)
         for number in self._order:
             ready = 0.0
             for before in self._after[number]:
                 if ready < end[before]:
                     ready = end[before]
             start[number] = last = ready
-            for link, seconds in self._ways[number]:
+            for link, seconds in self._link_times[number]:
                 begin = free.get(link, 0.0)
                 if begin < ready:
                     begin = ready
@@ -115,12 +115,12 @@ class Pipeline:
 
     def _rest(self, chunk_bytes: float) -> list[float]:
         """Return how long a chunk needs at least from the links of each flow to its end [s]."""
-        left = [0.0] * len(self._ways)
-        rest = [0.0] * len(self._ways)  # from the end of a flow to that of the chunk
-        for number in reversed(range(len(self._ways))):
+        left = [0.0] * len(self._link_times)
+        rest = [0.0] * len(self._link_times)  # from the end of a flow to that of the chunk
+        for number in reversed(range(len(self._link_times))):
             left[number] = after = rest[number] + self._late_s[number]
             longest = 0.0
-            for _, seconds in self._ways[number]:
+            for _, seconds in self._link_times[number]:
                 if longest < seconds:
                     longest = seconds
             least = after + longest * chunk_bytes

@@ -44,7 +44,7 @@ class Region(NamedTuple):
     start: int
     period: int
     periods: int
-    turns: int
+    occurrences: int
     depth: int
     blocks: frozenset[int]
 
@@ -79,7 +79,7 @@ class Jump:
     before: frozenset[int]
     moved: frozenset[int]
     times: int
-    turns: int
+    occurrences: int
     period_s: float
 
 
@@ -87,7 +87,7 @@ def repeats_of(
     tasks: Sequence[Task],
     steps: Sequence[Step],
     longer: tuple[Sequence[Task], Sequence[Step]],
-    turns: int,
+    occurrences: int,
     more: int,
     near: int,
 ) -> Repeats | None:
@@ -106,10 +106,13 @@ def repeats_of(
     near : int
         Periods that steps may look back; what is further away must not matter.
     """
-    here, there = find_regions(tasks, steps, turns, near), find_regions(*longer, turns, near)
+    here, there = (
+        find_regions(tasks, steps, occurrences, near),
+        find_regions(*longer, occurrences, near),
+    )
     if len(here) != len(there):
         return None
-    blocks = {task.turn.block for task in tasks if task.turn}
+    blocks = {task.occurrence.block for task in tasks if task.occurrence}
     grown = dict.fromkeys(blocks, 0)
     found: list[Region] = []
     for one, other in zip(here, there, strict=True):
@@ -122,22 +125,22 @@ def repeats_of(
                 grown[block] += 1
     if not found or set(grown.values()) != {1}:
         return None
-    return Repeats(tuple(found), more // turns)
+    return Repeats(tuple(found), more // occurrences)
 
 
 def find_regions(
-    tasks: Sequence[Task], steps: Sequence[Step], turns: int, near: int
+    tasks: Sequence[Task], steps: Sequence[Step], occurrences: int, near: int
 ) -> list[Region]:
-    """Return the stretches of steps that repeat with numbers ``turns`` higher each time."""
+    """Return the stretches of steps that repeat with numbers ``occurrences`` higher each time."""
     places: dict[tuple[int, int, int, bool], int] = {}
     for place, (i, ends) in enumerate(steps):
-        turn = tasks[i].turn
-        if turn and tasks[i].priority < PATIENT:
-            places[turn.block, turn.number, turn.seat, ends] = place
+        occurrence = tasks[i].occurrence
+        if occurrence and tasks[i].priority < PATIENT:
+            places[occurrence.block, occurrence.number, occurrence.position, ends] = place
     ended = {i: place for place, (i, ends) in enumerate(steps) if ends}
     distance = [0] * len(steps)
-    for (block, number, seat, ends), place in places.items():
-        there = places.get((block, number + turns, seat, ends))
+    for (block, number, position, ends), place in places.items():
+        there = places.get((block, number + occurrences, position, ends))
         if there is not None and _alike(tasks[steps[place].task], tasks[steps[there].task]):
             distance[place] = there - place
     found: list[Region] = []
@@ -148,7 +151,7 @@ def find_regions(
             stop += 1
         if period > 0 and stop - start >= period:
             again = (start, period, (stop - start) // period)
-            region = _region(tasks, steps, ended, again, turns, near)
+            region = _region(tasks, steps, ended, again, occurrences, near)
             found += [region] if region else []
         start = stop
     return found
@@ -165,7 +168,7 @@ def _region(
     steps: Sequence[Step],
     ended: dict[int, int],
     found: tuple[int, int, int],
-    turns: int,
+    occurrences: int,
     near: int,
 ) -> Region | None:
     """Return a region if the dependencies of its steps also shift by one period; else None."""
@@ -186,9 +189,9 @@ def _region(
     start += -(-(first - start) // period) * period
     if again < 1:
         return None
-    blocks = {tasks[steps[place].task].turn for place in range(start, start + period)}
+    blocks = {tasks[steps[place].task].occurrence for place in range(start, start + period)}
     return Region(
-        start, period, again + 1, turns, depth, frozenset(one.block for one in blocks if one)
+        start, period, again + 1, occurrences, depth, frozenset(one.block for one in blocks if one)
     )
 
 
@@ -300,7 +303,7 @@ class Watch:
         self._served[-1].repeat(self._served[-1 - periods], times, period_s)
         tasks = tuple(dict.fromkeys(self._of(region, number - periods, number)))
         before = frozenset(self._of(region, 0, number))
-        self.jumps.append(Jump(tasks, before, moved, times, periods * region.turns, period_s))
+        self.jumps.append(Jump(tasks, before, moved, times, periods * region.occurrences, period_s))
 
 
 class _Served:

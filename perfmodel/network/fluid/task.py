@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["PATIENT", "Profile", "Task", "Turn"]
+__all__ = ["PATIENT", "Occurrence", "Profile", "Task"]
 
 PATIENT = 2
 """Least priority number of non-urgent transfers."""
@@ -35,7 +35,7 @@ class Profile:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
-class Turn(NamedTuple):
+class Occurrence(NamedTuple):
     """Position of a task in a repeating sequence, such as microbatches.
 
     Parameters
@@ -50,7 +50,7 @@ class Turn(NamedTuple):
 
     block: int
     number: int
-    seat: int
+    position: int
 
 
 class Task(NamedTuple):
@@ -84,4 +84,4 @@ class Task(NamedTuple):
     after: tuple[int, ...] = ()
     effort: float = 0.0
     priority: int = 0
-    turn: Turn | None = None
+    occurrence: Occurrence | None = None

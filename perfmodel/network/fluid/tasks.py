@@ -20,7 +20,7 @@ from operator import ge
 
 from fred_hw.progress import track
 
-from .links import Before, Links, Way
+from .links import Before, Links, LinkTimes
 from .order import service_order
 from .repeats import Jump, Repeats, Watch
 from .task import PATIENT, Profile, Task
@@ -75,10 +75,10 @@ class Simulation:
         self.tasks = tasks
         self.steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
-        found, self._links = _ways(list(profiles.values()), capacities)
-        ways = dict(zip(profiles, found, strict=True))
+        found, self._links = _link_times(list(profiles.values()), capacities)
+        link_times = dict(zip(profiles, found, strict=True))
         self._stages = max((task.place for task in tasks), default=0) + 1
-        self._ways = [ways.get(id(task.profile), ()) for task in tasks]
+        self._link_times = [link_times.get(id(task.profile), ()) for task in tasks]
         self._before = Before(tasks)
         # What waits for another of its own queue waits for the links of all of it; what is of
         # another queue has to wait for each link alone.
@@ -95,15 +95,15 @@ class Simulation:
     def run_repeating(self, scale: float, repeats: Repeats | None) -> Run | None:
         """Return the times of all tasks with periods skipped; None if that is not certain."""
         links = Links(self._links, self._stages, self._before)
-        tasks, ways = self.tasks, self._ways
+        tasks, link_times = self.tasks, self._link_times
         start, end = [0.0] * len(tasks), [0.0] * len(tasks)
         watch = Watch(repeats, tasks, self.steps, start, end, links) if repeats else None
         for place, (i, ends) in enumerate(track(self.steps, "tasks")):
             if watch and place == watch.next:
                 watch.look(place)
-            task, way = tasks[i], ways[i]
+            task, on_links = tasks[i], link_times[i]
             if not ends:
-                links.open(i, way)
+                links.open(i, on_links)
                 continue
             ready = 0.0
             for before in task.after:
@@ -115,17 +115,19 @@ class Simulation:
                 end[i] = ready + (scale if task.kind == "compute" else 1.0) * alone_s
                 continue
             if task.priority < PATIENT:
-                served = links.urgent(task.place, way, ready)
+                served = links.urgent(task.place, on_links, ready)
             else:
                 free = max([end[one] for one in self._others[i]], default=0.0)
-                served = links.patient(i, task.place, way, ready, free)
+                served = links.patient(i, task.place, on_links, ready, free)
             end[i] = served if served > ready + alone_s else ready + alone_s
         if watch and not watch.done:
             return None
         return Run(tuple(start), tuple(end), tuple(watch.jumps) if watch else ())
 
 
-def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> tuple[list[Way], int]:
+def _link_times(
+    profiles: Sequence[Profile], capacities: Sequence[float]
+) -> tuple[list[LinkTimes], int]:
     """Return the links that can determine the end of each transfer, with its time on each [s].
 
     A link that every transfer keeps at most as long as another is never free later than that. The
@@ -140,8 +142,8 @@ def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> tuple[lis
     for column in sorted({tuple(column) for column in columns.values()}, key=sum, reverse=True):
         if not any(all(map(ge, other, column)) for other in kept):
             kept.append(column)
-    ways = [
+    link_times = [
         tuple((link, column[number]) for link, column in enumerate(kept) if column[number] > 0.0)
         for number in range(len(profiles))
     ]
-    return ways, len(kept)
+    return link_times, len(kept)

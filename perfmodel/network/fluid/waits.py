@@ -60,5 +60,5 @@ def ack_s(
     """Return the time until the sources have received the acks of messages [s]."""
     if not topology.waits_for_acks:
         return 0.0
-    ways = (hops for item in messages for _, _, hops in item.sends())
-    return max(map(latency_s or topology.latency_s, ways), default=0.0)
+    routes = (hops for item in messages for _, _, hops in item.sends())
+    return max(map(latency_s or topology.latency_s, routes), default=0.0)

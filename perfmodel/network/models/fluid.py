@@ -7,7 +7,7 @@ from perfmodel.network.fluid.endpoints import endpoint_s
 from perfmodel.network.fluid.flows import as_flows
 from perfmodel.network.fluid.latencies import latency_of
 from perfmodel.network.fluid.pipeline import Pipeline
-from perfmodel.network.fluid.turns import Turn, turns
+from perfmodel.network.fluid.switch_rounds import SwitchRound, switch_rounds
 from perfmodel.network.fluid.waits import ack_s, waits_s
 from perfmodel.network.model import NETWORK_MODELS, Conditions, NetworkModel
 from perfmodel.topology.graph import Topology
@@ -32,7 +32,7 @@ class Fluid:
         self._topology = topology
         # Only endpoints need messages later, which may be very large.
         self._schedule = schedule if topology.endpoint else None
-        messages, rounds = schedule.messages, _turns(topology, schedule, conditions)
+        messages, rounds = schedule.messages, _rounds(topology, schedule, conditions)
         latency_s = latency_of(topology)
         first_s = latency_of(topology, urgent=True) if conditions.urgent else latency_s
         flows = as_flows(topology, messages, rounds, first_s)
@@ -66,7 +66,7 @@ class Fluid:
         return moved_s + self.waits_s + more_s
 
 
-def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> list[Turn]:
+def _rounds(topology: Topology, schedule: Schedule, conditions: Conditions) -> list[SwitchRound]:
     """Return the switch rounds that the messages of the schedule take part in."""
     if not topology.interconnects:
         return []
@@ -75,8 +75,8 @@ def _turns(topology: Topology, schedule: Schedule, conditions: Conditions) -> li
     for other in conditions.beside:  # which may have members in common
         groups.append(list(enumerate(other.messages, end)))
         end += len(other.messages)
-    rounds = turns(topology, groups)
-    mine = [Turn(one.switch, tuple(i for i in one.messages if i < count)) for one in rounds]
+    rounds = switch_rounds(topology, groups)
+    mine = [SwitchRound(one.switch, tuple(i for i in one.messages if i < count)) for one in rounds]
     return [one for one in mine if one.messages]
 
 

@@ -126,7 +126,7 @@ class _Run:
         self.clock, self.timing = Clock(0.0), timing
         self.flits, self._topology = flits, topology
         self.routers = Routers(self.clock, router_sizes(topology, timing, circuits=1))
-        self._ways: dict[tuple[int, int], list[int]] = {}
+        self._routes: dict[tuple[int, int], list[int]] = {}
         self.npus = {npu: _Npu(self, npu, own) for npu, own in queues.items()}
 
     def cycles(self) -> float:
@@ -138,12 +138,12 @@ class _Run:
         last = max(one.ended for one in self.npus.values())
         return last + self.timing.record.endpoint.finish_cycles
 
-    def way(self, source: int, target: int) -> list[int]:
+    def route(self, source: int, target: int) -> list[int]:
         """Return the links from one NPU to another."""
         key = source, target
-        if key not in self._ways:
-            self._ways[key] = [link for link, _ in self._topology.hops((source,), (target,))]
-        return self._ways[key]
+        if key not in self._routes:
+            self._routes[key] = [link for link, _ in self._topology.hops((source,), (target,))]
+        return self._routes[key]
 
     def count(self, share: float) -> int:
         """Return the number of flits of a share of the vector."""
@@ -233,7 +233,7 @@ class _Npu:
         """Offer the next packet to the link; its number is chosen when it starts."""
         run, own = self._run, self._queue[self._at]
         assert own.target is not None
-        path, size = run.way(self._npu, own.target), self._protocol.packet_flits
+        path, size = run.route(self._npu, own.target), self._protocol.packet_flits
 
         def starts(packet: Packet) -> None:
             number = self.sent.start()
@@ -300,4 +300,4 @@ class _Npu:
         def came() -> None:
             run.npus[target].heard(kind, self._npu, number)
 
-        run.clock.after(cycles, run.routers.answer, run.way(self._npu, target), came)
+        run.clock.after(cycles, run.routers.answer, run.route(self._npu, target), came)

@@ -83,20 +83,20 @@ class Packet:
 class _Space:
     """Space in a queue as its sender knows it, updated for each flit that leaves [flits]."""
 
-    __slots__ = ("known", "told")
+    __slots__ = ("announced", "known")
 
     def __init__(self, flits: float) -> None:
         self.known = flits
-        self.told: deque[tuple[float, int]] = deque()
+        self.announced: deque[tuple[float, int]] = deque()
         """First cycle in which a departed packet's flits become known, and their number (one per
         cycle)."""
 
     def at(self, now: float) -> float:
         """Return the known space at a time; times never decrease between calls."""
-        told, found, now = self.told, 0, now + ROUNDING_CYCLES
-        while told and told[0][0] + told[0][1] - 1 <= now:
-            self.known += told.popleft()[1]
-        for first, _ in told:
+        announced, found, now = self.announced, 0, now + ROUNDING_CYCLES
+        while announced and announced[0][0] + announced[0][1] - 1 <= now:
+            self.known += announced.popleft()[1]
+        for first, _ in announced:
             if first > now:
                 break
             found += int(now - first) + 1
@@ -111,7 +111,7 @@ class _Space:
         found = self.known
         if found >= flits:
             return 0.0
-        for first, count in self.told:
+        for first, count in self.announced:
             if found + count >= flits:
                 return first + flits - found - 1
             found += count
@@ -121,11 +121,11 @@ class _Space:
 class _Entry:
     """Queues at the end of a link or at a source, one per virtual channel."""
 
-    __slots__ = ("busy", "found", "link", "passed", "port", "queues", "space", "way")
+    __slots__ = ("busy", "found", "link", "outgoing", "passed", "port", "queues", "space")
 
     def __init__(self, link: int | None, port: int, sizes: Sizes) -> None:
         self.link, self.port = link, (link is not None, port)
-        self.way: tuple[int, int] | None = None
+        self.outgoing: tuple[int, int] | None = None
         """Link and virtual channel of its last path."""
         self.passed = [0] * sizes.circuits
         """Less urgent packets sent ahead of the next packet of each virtual channel."""
@@ -255,7 +255,7 @@ class Routers:
         """Enqueue a packet, later if its path has not been found yet."""
         link = packet.link
         now, before = self._clock.now, entry.found[packet.circuit]
-        stays = entry.way == (link, packet.circuit) and self._exit(link).taken is entry
+        stays = entry.outgoing == (link, packet.circuit) and self._exit(link).taken is entry
         found = now + (0.0 if stays else self._sizes.hop_cycles - self._sizes.follow_cycles)
         entry.found[packet.circuit] = found = max(found, before)
         if before < found == now:
@@ -308,7 +308,7 @@ class Routers:
         if packet.starts is not None and entry.link is None:
             packet.starts(packet)
         circuit, flits = packet.circuit, packet.flits
-        entry.way, leaves.taken = (link, circuit), entry
+        entry.outgoing, leaves.taken = (link, circuit), entry
         entry.passed[circuit] = 0
         for urgent in range(circuit):
             if entry.passed[urgent] < PASSES and self._reaches(entry, urgent):
@@ -348,9 +348,9 @@ class Routers:
         unknown = not space.has(most, now) and space.when(most) is None
         # Of a slow one it is told when the last has left, as if the others left just before.
         first = now + cycles + packet.cycles - packet.flits
-        if space.told:  # what is told of a quicker one is no sooner
-            first = max(first, sum(space.told[-1]))
-        space.told.append((first, packet.flits))
+        if space.announced:  # what is told of a quicker one is no sooner
+            first = max(first, sum(space.announced[-1]))
+        space.announced.append((first, packet.flits))
         if unknown:
             self._look(entry, packet.circuit)
 

@@ -122,10 +122,10 @@ def rings_on_circuits(
 
 def _back(topology: Topology, members: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the links from each member of a ring to its predecessor."""
-    ways = (
+    routes = (
         topology.hops((member,), (members[number - 1],)) for number, member in enumerate(members)
     )
-    return tuple(tuple(link for link, _ in hops) for hops in ways)
+    return tuple(tuple(link for link, _ in hops) for hops in routes)
 
 
 _Shape = tuple[object, ...]

@@ -5,8 +5,8 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 
+from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.ways import way
 from testbench.benches.agents.switch import SwitchBench
 
 __all__ = ["MeshBench"]
@@ -34,7 +34,7 @@ class MeshBench(SwitchBench):
 
     def routers_between(self, source: int, end: int) -> int:
         """Return the number of routers between two addresses."""
-        return len(way(self.mesh, source, end)) - 1
+        return len(links_between(self.mesh, source, end)) - 1
 
     async def begin(self, dead: Iterable[int] = ()) -> None:
         """Reset, then start all endpoints except those given, which stay silent."""

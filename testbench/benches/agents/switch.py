@@ -27,7 +27,7 @@ from testbench.benches.agents.registers import Registers
 from testbench.benches.measurements import record
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
-from testbench.stimulus.phases import Phase, Turn
+from testbench.stimulus.phases import Phase, PhaseRun
 from testbench.stimulus.traffic import random_flit
 
 __all__ = ["Beat", "SwitchBench", "Watch"]
@@ -220,7 +220,7 @@ class SwitchBench:
         # Draw random numbers for registers even without pauses, so that a seed keeps its stimulus.
         self.pause([*self.registers.channels.values(), *(streams if self.stall else ())])
         await self._run()
-        while not all(self.told(watch) for watch in (*self.inputs, *self.outputs)):
+        while not all(self.informed(watch) for watch in (*self.inputs, *self.outputs)):
             await RisingEdge(self.dut.clk)
         await self.cycles(self.delay + 8)
         await self.write_routes()
@@ -349,27 +349,27 @@ class SwitchBench:
             if self.cycle >= end:
                 await self.access.erase_phase(number)
 
-    def offer(self, turns: Sequence[Turn], ports: Iterable[int] | None = None) -> None:
+    def offer(self, runs: Sequence[PhaseRun], ports: Iterable[int] | None = None) -> None:
         """Send the packets of the given turns from all of their inputs, or from a subset."""
         for port in range(self.spec.ports) if ports is None else ports:
-            packets = [turn.sent[port] for turn in turns if port in turn.sent]
+            packets = [run.sent[port] for run in runs if port in run.sent]
             for (phase, circuit), own in groupby(packets, lambda one: (one.phase, one.circuit)):
                 self.ports[port].send(phase, circuit, [packet.flits for packet in own])
 
-    def expect(self, turns: Sequence[Turn]) -> None:
+    def expect(self, runs: Sequence[PhaseRun]) -> None:
         """Expect the results of the given turns, after those expected before in their phases."""
-        for turn in turns:
-            for port, packet in turn.wanted.items():
+        for run in runs:
+            for port, packet in run.wanted.items():
                 self.want(port, packet.phase, 0, [packet.flits])
 
     def want(self, port: int, phase: int, peer: int, packets: Packets) -> None:
         """Expect packets of a flow at a port."""
         self.wanted[port].setdefault((phase, peer), []).extend(packets)
 
-    def play(self, turns: Sequence[Turn]) -> None:
+    def play(self, runs: Sequence[PhaseRun]) -> None:
         """Send and expect turns."""
-        self.offer(turns)
-        self.expect(turns)
+        self.offer(runs)
+        self.expect(runs)
 
     def unicast(
         self, source: int, destination: int, packets: int = 1, flits: int = 0, circuit: int = -1
@@ -484,7 +484,7 @@ class SwitchBench:
         protocol = self.spec.protocol
         return 2000 + 8 * (protocol.timeout_cycles + protocol.nack_timeout_cycles)
 
-    def told(self, watch: Watch) -> bool:
+    def informed(self, watch: Watch) -> bool:
         """Return whether credit limits of all virtual channels have crossed a stream."""
         circuits = {self.codec.unpack(beat.flit)["credit_circuit"] for beat in watch.beats}
         return circuits >= set(range(CONTROL))

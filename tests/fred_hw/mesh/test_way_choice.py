@@ -5,9 +5,9 @@ import random
 import pytest
 
 from fred_hw.link.crowding import CROWDING_PLACES
+from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.way_choice import WayChoice
-from fred_hw.mesh.ways import way
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -20,7 +20,9 @@ def test_throughput_is_a_pair_in_every_cycle_and_one_port_is_told_from_two() -> 
     asked, wanted = [], []
     for source in ends:
         for end in ends:
-            named, other = (way(MESH, source, end, turned=turned)[1:] for turned in (False, True))
+            named, other = (
+                links_between(MESH, source, end, turned=turned)[1:] for turned in (False, True)
+            )
             counts = {one: rng.randrange(16) for one in CROWDING_PLACES}
             asked.append(
                 {

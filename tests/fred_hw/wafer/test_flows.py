@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases, strategies
-from fred_hw.wafer.flows import NoWayError, find_ways
+from fred_hw.wafer.flows import NoPathError, find_paths
 from fred_hw.wafer.plane import Plane
 from testbench.models.golden_plane import walk_phase
 from tests.fred_hw.wafer.test_plane import plane
@@ -14,13 +14,13 @@ from tests.fred_hw.wafer.test_plane import plane
 
 def check(one: Plane, flows: Sequence[Flow]) -> None:
     """Follow flits through the configurations, and see that each NPU gets what it should."""
-    ways = find_ways(one, flows)
+    paths = find_paths(one, flows)
     inputs = {npu: {npu: 1} for flow in flows for npu in flow.inputs}
 
     def add(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
         return {npu: a.get(npu, 0) + b.get(npu, 0) for npu in {*a, *b}}
 
-    found = walk_phase(one, ways, inputs, add)
+    found = walk_phase(one, paths, inputs, add)
     wanted = {npu: dict.fromkeys(flow.inputs, 1) for flow in flows for npu in flow.outputs}
     assert found == wanted
 
@@ -43,8 +43,8 @@ def test_all_but_four_strategies_of_twenty_npus_have_ways() -> None:
     for strategy in strategies(20):
         for flows in phases(strategy).values():
             try:
-                find_ways(plane("wafer-20"), flows)
-            except NoWayError:
+                find_paths(plane("wafer-20"), flows)
+            except NoPathError:
                 refused.append(str(strategy))
     assert refused == ["MP1-DP3-PP5", "MP1-DP4-PP5", "MP5-DP3-PP1", "MP5-DP4-PP1"]
 
@@ -52,7 +52,7 @@ def test_all_but_four_strategies_of_twenty_npus_have_ways() -> None:
 def test_flows_that_do_not_fit_are_counted() -> None:
     one = plane("wafer-4")
     cross = [Flow([0], [2]), Flow([1], [3])]
-    assert find_ways(one, cross)
+    assert find_paths(one, cross)
     narrow = Plane(
         one.wafer.with_changes(
             switches=[
@@ -74,15 +74,15 @@ def test_flows_that_do_not_fit_are_counted() -> None:
     message = (
         "^must have at most 1 flows at once, as many as links and micro-switches carry, not 2$"
     )
-    with pytest.raises(NoWayError, match=message):
-        find_ways(narrow, cross)
+    with pytest.raises(NoPathError, match=message):
+        find_paths(narrow, cross)
 
 
 def test_phases_of_a_circuit_take_links_that_others_leave() -> None:
     one, busy = plane("wafer-20"), dict[tuple[int, int], int]()
     flow = Flow(range(20), range(20))
     used = [
-        {port for f in find_ways(one, [flow], busy).flows[2] for port in f.outputs if port > 3}
+        {port for f in find_paths(one, [flow], busy).flows[2] for port in f.outputs if port > 3}
         for _ in range(5)
     ]
     assert len(set.union(*used[:4])) == 4

@@ -33,7 +33,7 @@ def test_every_switch_erases_phases_before_a_generation_of_packets_comes_round(
     (phase,) = made.phases
     (entry,) = phase.entries
     chiplets = range(len(made.plane.chiplets))
-    assert {*entry.ways.flows} < {*chiplets}
+    assert {*entry.paths.flows} < {*chiplets}
     for chiplet in chiplets:
         registers = switch_map(made.plane.chiplets[chiplet].spec)
         at = {

@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, strategies
-from fred_hw.wafer.flows import NoWayError
+from fred_hw.wafer.flows import NoPathError
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.phase import Part, Phase, switched_phases
 from fred_hw.wafer.plane import Plane
@@ -37,7 +37,7 @@ def check_ways(one: Plane, phase: Phase) -> None:
     assert sorted(flow for part in phase.rounds for flow in part.flows) == sorted(phase.flows)
     for entry in phase.entries:
         inputs = {npu: {npu} for flow in entry.flows for npu in flow.inputs}
-        found = walk_phase(one, entry.ways, inputs, lambda a, b: a | b)
+        found = walk_phase(one, entry.paths, inputs, lambda a, b: a | b)
         assert found == {npu: {*flow.inputs} for flow in entry.flows for npu in flow.outputs}
 
 
@@ -262,7 +262,7 @@ def test_flows_joined_below_shared_links_of_three_levels_are_refused() -> None:
     """Copies go in rounds there; so do flows whose sources hang on one switch."""
     one = Plane(WaferSpec.model_validate({"npus": 8, "lanes": 1, "switches": [*_high()]}))
     joined = [Flow([k, 7 - k], [k, 7 - k]) for k in range(2)]
-    with pytest.raises(NoWayError, match=r"^must have at most 1 flows .*, not 2$"):
+    with pytest.raises(NoPathError, match=r"^must have at most 1 flows .*, not 2$"):
         find_rounds(one, joined, {})
     copies = find_rounds(one, [Flow([k], [7 - k]) for k in range(4)], {})
     assert len(copies.rounds) == 4 and not copies.turns
@@ -283,5 +283,5 @@ def _high() -> Iterator[dict]:
 def test_one_phase_of_several_rounds_has_no_ways() -> None:
     phase = program("MP2-DP5-PP2").phase("dp_all_reduce")
     with pytest.raises(ValueError, match=r"^phase dp_all_reduce must have one round, not 4$"):
-        _ = phase.ways
+        _ = phase.paths
     assert [b.number - a.number for a, b in pairwise(phase.entries)] == [1] * 5

@@ -76,7 +76,7 @@ def test_switches_are_written_the_routes() -> None:
     made = rings("MP5-DP2-PP2")
     ((chiplet, address), port) = next(iter(made.routes.items()))
     said = made.to_dict()["switches"][made.plane.chiplets[chiplet].name]
-    assert said["routes"][address] == port != made.plane.way(chiplet, address)
+    assert said["routes"][address] == port != made.plane.port_for(chiplet, address)
     others = replace(made, routes={})
     wrote = made.switch_steps(chiplet), others.switch_steps(chiplet)
     assert sum(a != b for a, b in zip(*wrote, strict=True)) == 1

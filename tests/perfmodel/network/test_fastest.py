@@ -206,7 +206,7 @@ def test_a_torus_has_no_pattern_slower_than_others_that_do_its_work(
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("topology", FABRICS)
-def test_a_byte_takes_little_more_than_the_latency_of_the_longest_way(
+def test_a_byte_takes_little_more_than_the_latency_of_the_longest_path(
     topology: str, pattern: str
 ) -> None:
     wafer = shared_topology(topology)

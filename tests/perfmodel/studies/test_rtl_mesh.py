@@ -10,10 +10,10 @@ from perfmodel.studies.rtl import summaries
 from perfmodel.studies.rtl_mesh import (
     SHIPPED_TREE_CYCLES,
     load_mesh_cycles,
-    mesh_beside_rtl,
+    mesh_against_rtl,
     mesh_topology,
 )
-from perfmodel.studies.rtl_shipped import shipped_beside_rtl
+from perfmodel.studies.rtl_shipped import shipped_against_rtl
 from tests.records import shipped
 from tests.written import written
 
@@ -46,7 +46,7 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
 @pytest.mark.xdist_group("report")  # which computes the same
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
-    rows = shipped_beside_rtl("mesh-5x4").rows
+    rows = shipped_against_rtl("mesh-5x4").rows
     told = {one.what: one for one in summaries(rows)}
     copies = summaries([row for row in rows if row.phase.startswith("pp_")])[-1]
     assert copies.ok == copies.rows == 16 and copies.mean <= 0.002
@@ -64,7 +64,7 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     for row in data["rows"]:
         row["cycles"] = round(row["cycles"] * 1.25) + 400
     path = written(tmp_path / "cycles.json", data)
-    assert not any(row.ok for row in mesh_beside_rtl(load_mesh_cycles(path)))
+    assert not any(row.ok for row in mesh_against_rtl(load_mesh_cycles(path)))
     data["rows"] = []
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match="rows: must "):
@@ -74,7 +74,7 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
 def test_schedules_in_lockstep_take_the_estimated_time_of_their_steps() -> None:
     """52 steps on the mesh of 5 x 4, and 150 cycles more or less."""
     record = load_mesh_cycles(SHIPPED_TREE_CYCLES)
-    rows = mesh_beside_rtl(record)
+    rows = mesh_against_rtl(record)
     assert [row.flits for row in rows] == [128, 512, 2048, 8192]
     for row, measured in zip(rows, record.rows, strict=True):
         assert row.model_cycles == pytest.approx(52 * (measured.step_cycles or 0))

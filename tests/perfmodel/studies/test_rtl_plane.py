@@ -14,10 +14,10 @@ from perfmodel.studies.rtl import RtlRow, groups_of, summaries
 from perfmodel.studies.rtl_plane import (
     groups_in,
     load_plane_cycles,
-    plane_beside_rtl,
+    plane_against_rtl,
     plane_topology,
 )
-from perfmodel.studies.rtl_shipped import shipped_beside_rtl
+from perfmodel.studies.rtl_shipped import shipped_against_rtl
 from perfmodel.switch_timing.record import RECORDS
 from tests.perfmodel.studies.sampled import NPUS, draw
 from tests.records import shipped
@@ -65,7 +65,7 @@ STORED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1", "MP1-DP20-PP1")
 
 def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
     """None is missed: groups of five NPUs on as many L1s, of three, of one and of all twenty."""
-    rows = shipped_beside_rtl("wafer-20-controllers").rows
+    rows = shipped_against_rtl("wafer-20-controllers").rows
     assert {(row.strategy, row.phase, row.flits) for row in rows} == {
         (strategy, phase, flits)
         for strategy in STORED
@@ -80,7 +80,7 @@ def test_loads_and_stores_are_within_tolerance_of_the_rtl() -> None:
 @pytest.mark.slow
 def test_links_of_half_a_port_are_within_tolerance() -> None:
     """Also six rings that share links up two by two, whose links are full from begin to end."""
-    rows, in_network = (shipped_beside_rtl(f"wafer-20-{one}").rows for one in "ab")
+    rows, in_network = (shipped_against_rtl(f"wafer-20-{one}").rows for one in "ab")
     assert {(row.strategy, row.collectives) for row in rows} == {(s, "ring") for s in PUBLISHED}
     (told,) = (one for one in summaries(rows) if one.what == "all")
     assert told.ok == told.rows == 36 and told.worst <= 0.04
@@ -123,7 +123,7 @@ PUBLISHED = ("MP2-DP5-PP2", "MP3-DP3-PP2", "MP20-DP1-PP1")
 
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
-    rows = shipped_beside_rtl("wafer-20").rows
+    rows = shipped_against_rtl("wafer-20").rows
     assert [row for row in rows if not row.ok] == []
     told = {one.what: one for one in summaries(rows)}
     assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.011
@@ -138,7 +138,7 @@ SAMPLE = draw(1)
 
 
 def test_strategies_drawn_at_random_are_within_tolerance_of_the_rtl() -> None:
-    rows = shipped_beside_rtl("wafer-20-sampled").rows
+    rows = shipped_against_rtl("wafer-20-sampled").rows
     for row in rows:
         assert row.ok, row
     told = {one.what: one for one in summaries(rows)}
@@ -179,7 +179,7 @@ def measured(
         {**row, "phase": phase, "flits": flits, "cycles": found}
         for (phase, flits), found in cycles.items()
     ]
-    return plane_beside_rtl(load_plane_cycles(written(folder / "cycles.json", data)))
+    return plane_against_rtl(load_plane_cycles(written(folder / "cycles.json", data)))
 
 
 RINGS_OF_FIVE = {1024: (3_776, 4_220), 1500: (4_016, 6_032), 2048: (6_272, 8_056)}
@@ -215,14 +215,14 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
         row["cycles"] = round(row["cycles"] * 1.25) + 100
     assert not any(
         row.ok
-        for row in plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+        for row in plane_against_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     )
 
 
 def test_errors_are_summed_up(tmp_path: Path) -> None:
     data = shipped("wafer-20")
     data["rows"] = [row for row in data["rows"] if row["strategy"] == "MP20-DP1-PP1"]
-    rows = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    rows = plane_against_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     told = {one.what: one for one in summaries(rows)}
     errors = [abs(row.error) for row in rows]
     assert told["all"].rows == len(rows) == 8
@@ -238,7 +238,7 @@ def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
     data["name"] = data["name"].replace("fp16x256", "fp16x1")
     message = "switches: must be of chiplets that a record is shipped of, l1-11, l1-12, l2-10, not"
     with pytest.raises(InputError, match=re.escape(message)):
-        plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+        plane_against_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     data["rows"] = []
     with pytest.raises(InputError, match="rows: must "):
         load_plane_cycles(written(tmp_path / "cycles.json", data))
@@ -267,10 +267,10 @@ def test_stages_in_the_middle_receive_and_send(
     data = shipped("wafer-20")
     row = {"strategy": strategy, "collectives": collectives, "flits": 512, "cycles": 1000}
     data["rows"] = [{**row, "phase": f"pp_{way}"} for way in ("forward", "backward")]
-    rows = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    rows = plane_against_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     # What comes in goes on at the same time, so a stage takes no longer than in MP2-DP5-PP2.
     two = [{**one, "strategy": "MP2-DP5-PP2"} for one in data["rows"]]
     data["rows"] = two
-    alone = plane_beside_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
+    alone = plane_against_rtl(load_plane_cycles(written(tmp_path / "cycles.json", data)))
     for one, other in zip(rows, alone, strict=True):
         assert one.model_cycles == pytest.approx(other.model_cycles, rel=0.2)

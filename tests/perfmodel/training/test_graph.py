@@ -101,7 +101,7 @@ def test_every_stage_computes_in_the_order_of_its_schedule(
     for stage in range(stages):
         found = names([task for task in tasks if task.place == stage], "compute")
         order = SCHEDULES[schedule](stage, stages, microbatches)
-        assert found == [f"{way} {number}" for way, number in order]
+        assert found == [f"{direction} {number}" for direction, number in order]
     assert len(names(tasks, "pp")) == 2 * (stages - 1) * microbatches
     assert all(before < i for i, task in enumerate(tasks) for before in task.after)
 
@@ -233,8 +233,8 @@ def test_streaming_deals_layers_to_stages_in_turn(stages: int) -> None:
 def test_all_microbatches_pass_a_layer_before_the_next_of_its_stage() -> None:
     found = names([task for task in streamed(2, 2) if task.place == 1], "compute")
     assert found == [
-        f"{way} {number} {i}"
-        for way, layers in (("forward", (1, 3, 5)), ("backward", (5, 3, 1)))
+        f"{direction} {number} {i}"
+        for direction, layers in (("forward", (1, 3, 5)), ("backward", (5, 3, 1)))
         for i in layers
         for number in range(2)
     ]
@@ -299,8 +299,8 @@ def test_source_waits_for_acks_before_it_sends_the_other_way() -> None:
     # The stage in the middle sends forward twice before it sends back, then in turn.
     assert [(task.place, task.kind) for task in waits] == [(1, "pp")] * len(waits)
     sent = [task for task in tasks if task.kind == "pp" and task.place == 1 and task not in waits]
-    ways = [task.name.split()[0] for task in sent]
-    assert len(waits) == sum(a != b for a, b in pairwise(ways)) > 0
+    directions = [task.name.split()[0] for task in sent]
+    assert len(waits) == sum(a != b for a, b in pairwise(directions)) > 0
     for task in waits:
         (before,) = task.after
         assert task.profile.time_s == tasks[before].profile.ack_s > 0

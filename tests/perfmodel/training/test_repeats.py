@@ -171,4 +171,8 @@ def test_periods_have_no_transfer_that_is_not_urgent() -> None:
     few, _ = iterations("fred-d", "MP2-DP5-PP2", 97, overlap=True)
     for jump in few.run.jumps:
         assert all(few.tasks[i].priority < PATIENT for i in jump.tasks)
-        assert jump.times * jump.turns + max(one.turn.number for one in few.tasks if one.turn) == 96
+        assert (
+            jump.times * jump.occurrences
+            + max(one.occurrence.number for one in few.tasks if one.occurrence)
+            == 96
+        )

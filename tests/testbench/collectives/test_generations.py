@@ -139,7 +139,7 @@ def check_all_reduce(
     (phase,) = made.phases
     source, destination = made.buffers(phase)
     inputs = {npu: numbers(before[npu], source) for npu in npus}
-    wanted = walk_phase(made.plane, phase.ways, inputs, reduction_of(WAFER.link))
+    wanted = walk_phase(made.plane, phase.paths, inputs, reduction_of(WAFER.link))
     assert sorted(wanted) == [*npus]
     for npu, want in wanted.items():
         assert (numbers(found.memories[npu], destination) == want).all(), npu

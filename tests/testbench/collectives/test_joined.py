@@ -60,8 +60,8 @@ def test_units_that_run_ahead_give_the_same_results(
         assert (a == b).all() and (b == c).all()
         assert (a.reshape(-1)[SIZE : 2 * SIZE] != 0).any()
     assert all((each.faults > 0) == (faults > 0) for each in (found, alone, plain))
-    told = [replace(each, memories=[]) for each in (found, alone, plain)]
-    assert told[0] == told[1] == told[2]
+    reported = [replace(each, memories=[]) for each in (found, alone, plain)]
+    assert reported[0] == reported[1] == reported[2]
     for reads, times in zip(found.reads, found.times, strict=True):
         first, last = reads["CYCLES"]
         assert last - first == times[-2] - times[1] > 100

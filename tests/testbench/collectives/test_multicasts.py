@@ -9,7 +9,7 @@ import pytest
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy
 from fred_hw.reading import read_data
-from fred_hw.wafer.flows import NoWayError
+from fred_hw.wafer.flows import NoPathError
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram
@@ -81,7 +81,7 @@ def _flows(casts: Sequence[Multicast]) -> list[Flow]:
 def _fit(plane: Plane, casts: Sequence[Multicast]) -> bool:
     try:
         return len(find_rounds(plane, _flows(casts), {}).rounds) == 1
-    except NoWayError:
+    except NoPathError:
         return False
 
 

@@ -61,7 +61,7 @@ def wanted(made: WaferProgram, phase: Phase, before: Sequence[Bytes]) -> dict[in
     source, _ = made.buffers(phase)
     inputs = {npu: numbers(before[npu], source) for flow in phase.flows for npu in flow.inputs}
     plane = made.plane
-    return walk_phase(plane, phase.ways, inputs, reduction_of(plane.wafer.link))
+    return walk_phase(plane, phase.paths, inputs, reduction_of(plane.wafer.link))
 
 
 def unicast(npu: int) -> Descriptor:
@@ -149,7 +149,7 @@ def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
 def test_stages_on_two_switches_multicast_to_each_other(tmp_path: Path) -> None:
     """MP groups are beside each other here, so that a stage sends through the L2 to the next."""
     made = program("MP2-DP1-PP2")
-    assert any(len(phase.ways.flows) == 3 for phase in made.phases)
+    assert any(len(phase.paths.flows) == 3 for phase in made.phases)
     jobs = [
         [(0, one) for phase in made.phases for one in made.descriptors(npu, phase)]
         for npu in range(4)
@@ -195,7 +195,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
             for flow in phase.flows
             for npu in flow.inputs
         }
-        want = walk_phase(made.plane, phase.ways, inputs, reduction_of(wafer.link))
+        want = walk_phase(made.plane, phase.paths, inputs, reduction_of(wafer.link))
         for npu, whole_result in want.items():
             got = [numbers(memory[npu], destination) for memory in after]
             assert (np.concatenate(got) == whole_result).all(), (phase.name, npu)

@@ -93,8 +93,8 @@ def can_end(work: Work) -> bool:
         for end, jobs in enumerate(work):
             if now[end] < len(jobs):
                 job = jobs[now[end]]
-                ways = [way for way, peer in (("s", job.to), ("r", job.source)) if peer >= 0]
-                if not any(left[end, now[end], way] for way in ways):
+                paths = [way for way, peer in (("s", job.to), ("r", job.source)) if peer >= 0]
+                if not any(left[end, now[end], way] for way in paths):
                     now[end] += 1
                     moved = True
     return all(done == len(jobs) for done, jobs in zip(now, work, strict=True))

@@ -242,17 +242,17 @@ def test_window_limits_what_is_out() -> None:
     end = Endpoint(SPEC)
     end.send(0, 0, [(1,)] * (WINDOW + 9))
     credit = KINDS.index("credit")
-    told = [
+    reported = [
         CODEC.pack(kind=credit, credit_circuit=0, credit_limit=k + SIZE) for k in range(WINDOW + 8)
     ]
-    assert kinds_of(end.step(flit) for flit in told) == ["data"] * WINDOW
+    assert kinds_of(end.step(flit) for flit in reported) == ["data"] * WINDOW
 
 
 def test_limit_beyond_all_space_grants_nothing() -> None:
     end = Endpoint(SPEC)
     end.send(0, 0, [(1,)])
-    told = CODEC.pack(kind=KINDS.index("credit"), credit_circuit=0, credit_limit=SPACE + 1)
-    assert end.step(told) is None
+    reported = CODEC.pack(kind=KINDS.index("credit"), credit_circuit=0, credit_limit=SPACE + 1)
+    assert end.step(reported) is None
 
 
 def test_answers_beyond_what_is_out_change_nothing() -> None:
@@ -260,13 +260,18 @@ def test_answers_beyond_what_is_out_change_nothing() -> None:
     end.send(2, 0, [(k,) for k in range(4)])
     assert [flit.data for _ in range(2) if (flit := end.step(None))] == [0, 1]
 
-    def told(kind: str, sequence: int) -> int:
+    def reported(kind: str, sequence: int) -> int:
         flit = end.step(CODEC.pack(kind=KINDS.index(kind), circuit=3, phase=2, sequence=sequence))
         return -1 if flit is None else flit.data
 
-    assert [told("ack", 3), told("nack", 0), told("ack", 2), told("nack", 5)] == [2, 0, 2, 3]
+    assert [reported("ack", 3), reported("nack", 0), reported("ack", 2), reported("nack", 5)] == [
+        2,
+        0,
+        2,
+        3,
+    ]
     assert not end.done
-    told("ack", 4)
+    reported("ack", 4)
     assert end.done
 
 

@@ -7,7 +7,7 @@ import pytest
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from testbench.stimulus.phases import Phase, make_turn
+from testbench.stimulus.phases import Phase, make_phase_run
 from testbench.stimulus.traffic import routed
 from testbench.volume.scenario import Burst
 from testbench.volume.switch import build_switch, run_switch
@@ -25,7 +25,7 @@ def test_all_ports_of_a_large_switch_reduce_at_once() -> None:
     assert configuration is not None
     phase = Phase(0, 0, (flow,), configuration)
     packets = 8
-    turns = tuple(make_turn(random.Random(1), spec, phase, [4]) for _ in range(packets))
+    turns = tuple(make_phase_run(random.Random(1), spec, phase, [4]) for _ in range(packets))
     traffic = Traffic((phase,), {0: turns}, (Burst(0, packets),), full=True)
     result = run_switch(build_switch(spec), spec, traffic, configure(spec, [phase]))
     assert result["right"], (result["messages"], result["state"])

@@ -19,7 +19,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.faults.fault import Fault, noticed_by
-from testbench.stimulus.phases import Phase, make_turn, phase_table
+from testbench.stimulus.phases import Phase, make_phase_run, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.conditions import FAULT_KINDS
 from testbench.volume.scenario import Burst, Unicast
@@ -113,7 +113,7 @@ def test_short_packets_have_the_space_of_their_flits(flits: int, rate: float) ->
     configuration = routed([flow], LINK)
     assert configuration is not None
     phase = Phase(0, 0, (flow,), configuration)
-    pools = {0: tuple(make_turn(random.Random(1), LINK, phase, [flits]) for _ in range(67))}
+    pools = {0: tuple(make_phase_run(random.Random(1), LINK, phase, [flits]) for _ in range(67))}
     traffic = Traffic((phase,), pools, (Burst(0, 3000 // flits),), full=True)
     conditions = SwitchConditions(delay=24)
     result = run_switch(program(LINK), LINK, traffic, configure(LINK, [phase]), conditions)
@@ -206,7 +206,7 @@ def run_flows(
         assert configuration is not None
         phases.append(Phase(number, circuit, (flow,), configuration))
     pools = {
-        phase.number: tuple(make_turn(rng, spec, phase, [length]) for _ in range(67))
+        phase.number: tuple(make_phase_run(rng, spec, phase, [length]) for _ in range(67))
         for phase in phases
     }
     result = run_switch(

@@ -221,12 +221,12 @@ def test_one_chunk_takes_what_its_steps_take(
 @pytest.mark.parametrize("kind", ["all_to_all", "reduce_scatter", "all_reduce"])
 def test_direct_at_a_switch_with_congestion_fills_its_link(kind: Pattern, npus: int) -> None:
     size, rate = 7_000 * npus, 3 * GIB / 1e9
-    busy, way = int(7_000 / rate), int(20.5 + 7_000 / rate)
+    busy, direction = int(7_000 / rate), int(20.5 + 7_000 / rate)
     ends = collective_ends(
         kind, size, network(f"Switch {npus} @3", 20.5), system(["direct"]), "aware"
     )
     steps = 2 if kind == "all_reduce" else 1
-    assert all_alike(ends) == steps * (1 + (npus - 2) * busy + 2 * way) + 1
+    assert all_alike(ends) == steps * (1 + (npus - 2) * busy + 2 * direction) + 1
 
 
 NETWORKS = [

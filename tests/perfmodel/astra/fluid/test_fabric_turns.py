@@ -19,7 +19,7 @@ from perfmodel.network.fluid.path_conflicts import path_conflicts
 from perfmodel.network.run import run_collective, run_collectives
 from perfmodel.topology.graph import Topology
 from tests.perfmodel.astra.engine.nodes import collective, compute, run, setup
-from tests.perfmodel.network.fluid.test_turns import wafer
+from tests.perfmodel.network.fluid.test_switch_rounds import wafer
 
 GIB = 1 << 30
 GROUPS = [(0, 3), (1, 4), (2, 5)]

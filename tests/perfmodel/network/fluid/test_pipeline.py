@@ -125,7 +125,7 @@ def random_flows(seed: int) -> tuple[list[FluidFlow], list[float]]:
 
 @examples(80)
 @given(seed=st.integers(0, 2**32), chunks=st.sampled_from([1.0, 2.5, 30.0]))
-def test_time_is_at_least_that_of_the_busiest_link_and_of_the_longest_way(
+def test_time_is_at_least_that_of_the_busiest_link_and_of_the_longest_path(
     seed: int, chunks: float
 ) -> None:
     flows, capacities = random_flows(seed)

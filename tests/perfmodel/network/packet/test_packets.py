@@ -58,7 +58,7 @@ def test_no_packet_overtakes_another_one_of_its_circuit() -> None:
     """The second one of a flit finds the path that the first one had to wait for."""
     sent = [("a", 0, 1, (0, 1)), ("b", 0, 8, (2, 1)), ("a", 0, 1, (0, 1)), ("a", 0, 8, (0, 1))]
     for flits in (1, 2, 8):
-        own = [(one, circuit, min(count, flits), way) for one, circuit, count, way in sent]
+        own = [(one, circuit, min(count, flits), route) for one, circuit, count, route in sent]
         came = [number for number, _ in ends(ROOMY._replace(follow_cycles=9), *own)]
         assert [number for number in came if number != 1] == [0, 2, 3]
 

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from .routing import ROUTINGS, Fork
 from .spec import MeshSpec
 
-__all__ = ["Link", "link_loads", "way"]
+__all__ = ["Link", "link_loads", "links_between"]
 
 Link = tuple[int, int, str]
 """Link by source router (column, row) and port; port "in" is the link from the NPU."""
 
 
-def way(mesh: MeshSpec, source: int, destination: int, *, turned: bool = False) -> list[Link]:
+def links_between(
+    mesh: MeshSpec, source: int, destination: int, *, turned: bool = False
+) -> list[Link]:
     """Return the links between two NPUs, including those of the NPUs; see ``Way``.
 
     Where sources choose ways, it is the one that addresses name, or the other if ``turned``.
@@ -37,5 +39,5 @@ def link_loads(mesh: MeshSpec, flits: Mapping[tuple[int, int], int]) -> Counter[
     """Return the flits on each link, given the flits between pairs of NPUs."""
     found: Counter[Link] = Counter()
     for (source, destination), count in flits.items():
-        found.update(dict.fromkeys(way(mesh, source, destination), count))
+        found.update(dict.fromkeys(links_between(mesh, source, destination), count))
     return found

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.network.fluid.turns."""
+"""Tests of perfmodel.network.fluid.switch_rounds."""
 
 import json
 import random
@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy, strategies
 from perfmodel.collectives.select import build_schedule
-from perfmodel.network.fluid.turns import turns
+from perfmodel.network.fluid.switch_rounds import switch_rounds
 from perfmodel.network.run import profile, run_collectives
 from perfmodel.topology.fred_file import FredFile
 from perfmodel.topology.graph import Topology
@@ -50,7 +50,7 @@ def dp_groups(topology: Topology, text: str) -> list[tuple[int, ...]]:
 def rounds(topology: Topology, groups: list[tuple[int, ...]]) -> list[tuple[str, int]]:
     """Return the switches of all rounds, each with its flows."""
     schedule = build_schedule(topology, "all_reduce", groups, 1.0)
-    found = turns(topology, schedule.groups)
+    found = switch_rounds(topology, schedule.groups)
     return [(topology.nodes[one.switch].name, len(one.messages)) for one in found]
 
 
@@ -92,16 +92,16 @@ def test_groups_of_other_stages_need_paths_too(tmp_path: Path) -> None:
     alone, _ = profile(two, "all_reduce", GIB, stages[:1])
     beside, _ = profile(two, "all_reduce", GIB, stages[:1], beside=stages[1:])
     assert beside.time_s == pytest.approx(alone.time_s, rel=1e-3)
-    turn = two.turns_index(two.node_index["l1_0"])
-    assert turn in dict(beside.loads) and turn not in dict(alone.loads)
+    served = two.turns_index(two.node_index["l1_0"])
+    assert served in dict(beside.loads) and served not in dict(alone.loads)
 
 
 def test_unicasts_and_lone_groups_take_no_turns(tmp_path: Path) -> None:
     two = wafer(tmp_path, 2)
     schedule = build_schedule(two, "all_to_all", [(0, 3), (1, 4), (2, 5)], 1.0)
-    assert turns(two, schedule.groups) == []
+    assert switch_rounds(two, schedule.groups) == []
     schedule = build_schedule(two, "reduce_scatter", [tuple(range(20))], 1.0)
-    assert turns(two, schedule.groups) == []
+    assert switch_rounds(two, schedule.groups) == []
 
 
 def test_fabric_that_only_routes_has_no_turns() -> None:

@@ -1,4 +1,4 @@
-"""Tests of fred_hw.mesh.ways."""
+"""Tests of fred_hw.mesh.links_between."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,11 +7,10 @@ from itertools import pairwise, product
 
 import pytest
 
+from fred_hw.mesh.links_between import Link, Way, link_loads, links_between
 from fred_hw.mesh.routing import ROUTINGS, Fork
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
-from fred_hw.mesh.way import Way
-from fred_hw.mesh.ways import Link, link_loads, way
 from tests.fred_hw.simulation import trace
 
 
@@ -28,7 +27,7 @@ def test_ways_are_those_of_the_routers(routing: str, turned: bool) -> None:
     mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
     asked, wanted = [], []
     for source, destination in product(range(mesh.routers), repeat=2):
-        first, *others = way(mesh, source, destination, turned=turned)
+        first, *others = links_between(mesh, source, destination, turned=turned)
         assert first == (source % 4, source // 4, "in")
         assert others[-1] == (destination % 4, destination // 4, "local")
         for x, y, direction in others:
@@ -54,7 +53,7 @@ def in_order(routing: str) -> Iterator[Link]:
     waits: dict[Link, set[Link]] = defaultdict(set)
     ends = range(mesh.routers)
     for source, destination, turned in product(ends, ends, choices(routing)):
-        for link, following in pairwise(way(mesh, source, destination, turned=turned)):
+        for link, following in pairwise(links_between(mesh, source, destination, turned=turned)):
             waits[link].add(following)
     yield from TopologicalSorter(waits).static_order()
 
@@ -87,7 +86,9 @@ def test_flits_of_all_pairs_add_up_on_each_link() -> None:
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
     mesh = MeshSpec(width=4, height=4, lanes=1, controllers=False, routing="odd_even_adaptive")
     pairs = list(product(range(16), repeat=2))
-    ways = [[way(mesh, *pair, turned=turned) for turned in (False, True)] for pair in pairs]
+    ways = [
+        [links_between(mesh, *pair, turned=turned) for turned in (False, True)] for pair in pairs
+    ]
     assert all(len(named) == len(other) for named, other in ways)
     across = sum(a % 4 != b % 4 and a // 4 != b // 4 for a, b in pairs)
     apart = sum(named != other for named, other in ways)
@@ -95,4 +96,4 @@ def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> No
     assert (across, apart) == (144, 144 * 9 // 12)
     # Without a choice they are those of odd-even.
     fixed = mesh.with_changes(routing="odd_even")
-    assert [named for named, _ in ways] == [way(fixed, *pair) for pair in pairs]
+    assert [named for named, _ in ways] == [links_between(fixed, *pair) for pair in pairs]

@@ -15,14 +15,14 @@ from perfmodel.collectives.transfer import RingPass, Transfer
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.interconnect import Interconnect
 
-__all__ = ["Turn", "turns"]
+__all__ = ["SwitchRound", "switch_rounds"]
 
 CONFLICTS = 2_000
 """Solver conflicts to spend on a set of flows; beyond the limit, flows go in several rounds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SwitchRound:
     """Flows that a switch serves in one of several rounds.
 
     Parameters
@@ -37,9 +37,9 @@ class Turn:
     messages: tuple[int, ...]
 
 
-def turns(
+def switch_rounds(
     topology: Topology, groups: Sequence[Sequence[tuple[int, Transfer | RingPass]]]
-) -> list[Turn]:
+) -> list[SwitchRound]:
     """Return the rounds of switches that cannot route all flows without a common link at once.
 
     Flows that share a link of a switch share its bandwidth, and need no round for that. Unicasts
@@ -53,7 +53,7 @@ def turns(
         Messages of each group, with their positions; those of a group go one after the other, and
         groups go side by side.
     """
-    found: list[Turn] = []
+    found: list[SwitchRound] = []
     if not topology.interconnects or len(groups) < 2:
         return found
     flows = [[(position, item) for position, item in group if item.joins] for group in groups]
@@ -63,7 +63,9 @@ def turns(
         at_once = [group[step] for group in flows if step < len(group)]
         for switch, (positions, ends) in _crossing(at_once, into, out_of).items():
             rounds = _rounds(shapes[switch], tuple(ends)) if len(ends) > 1 else ()
-            found += [Turn(switch, tuple(positions[one] for one in places)) for places in rounds]
+            found += [
+                SwitchRound(switch, tuple(positions[one] for one in places)) for places in rounds
+            ]
     return found
 
 
@@ -140,7 +142,7 @@ def _rounds(shape: _Shape, ends: tuple[_Ends, ...]) -> tuple[tuple[int, ...], ..
         rounds = route_in_rounds(flows, shape.ports, shape.middle_switches, max_conflicts=CONFLICTS)
         if len(rounds) > 1:
             place = dict(zip(flows, one.places, strict=True))
-            found += [tuple(place[flow] for flow in turn.flows) for turn in rounds]
+            found += [tuple(place[flow] for flow in served.flows) for served in rounds]
     return tuple(found)
 
 
