@@ -82,6 +82,12 @@ def _with_engine(function: Callable[..., None]) -> Callable[..., None]:
     help="Estimate the points with the least lower bounds first, and skip those that can be "
     "neither the best ones nor on the Pareto front.",
 )
+@click.option(
+    "--retry-failed",
+    is_flag=True,
+    help="Estimate points again that failed before, for example because a worker ended or a "
+    "simulator was not installed.",
+)
 def run(
     file: Path,
     folder: Path,
@@ -90,6 +96,7 @@ def run(
     json_progress: bool,
     as_json: bool,
     screen: bool,
+    retry_failed: bool,
 ) -> None:
     """Estimate all points of the study in FILE that its store does not contain."""
     from perfmodel.studies.study.engine import open_engine
@@ -98,7 +105,8 @@ def run(
     plan = _load(file)
     with _listener(json_progress) as listener:
         engine = partial(open_engine, scheduler, workers)
-        summary = run_study(plan, folder, engine, listener, screen=screen)
+        options = {"screen": screen, "retry_failed": retry_failed}
+        summary = run_study(plan, folder, engine, listener, **options)
     if as_json:
         print_json({"store": folder, **vars(summary)})
         return
@@ -257,26 +265,42 @@ def _said(row: dict[str, Any], names: Sequence[str]) -> str:
 
 @contextmanager
 def _listener(as_json: bool) -> Generator[Callable[[Any], object]]:
-    """Return a progress listener: one that writes JSON, or a progress bar."""
-    if as_json:
-        yield _json_progress()
-        return
+    """Yield a progress listener: one that writes JSON, or a progress bar."""
+    with _json_progress() if as_json else _bar() as listener:
+        yield listener
+
+
+@contextmanager
+def _bar() -> Generator[Callable[[Any], object]]:
     with progress("estimating points"):
         yield lambda _: None
 
 
-def _json_progress() -> Callable[[Any], None]:
-    """Return a listener that writes a line of JSON every second and at the end."""
-    said = 0.0
+@contextmanager
+def _json_progress() -> Generator[Callable[[Any], object]]:
+    """Yield a listener that writes lines of JSON: the first progress, later ones, and the last.
+
+    There is at least a second between two lines, except before the last one.
+    """
+    written = 0.0
+    waiting: Any = None
+
+    def write() -> None:
+        nonlocal written, waiting
+        print(json.dumps(plain(waiting)), file=sys.stderr, flush=True)
+        written, waiting = time.monotonic(), None
 
     def listen(progress: Any) -> None:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= _EVERY_S or progress.done == progress.total:
-            said = now
-            print(json.dumps(plain(progress)), file=sys.stderr, flush=True)
+        nonlocal waiting
+        waiting = progress
+        if time.monotonic() - written >= _EVERY_S:
+            write()
 
-    return listen
+    try:
+        yield listen
+    finally:
+        if waiting:
+            write()
 
 
 def _cell(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from fred_cli.drawings.timeline import timeline
 from fred_cli.report.maps import MOST_NPUS, Map, maps_of
 from fred_hw.errors import InputError, one_line
-from perfmodel.studies.study.file import SWITCH_FIGURES
+from perfmodel.studies.study.file import SWITCH_FIGURES, TRACE_FIGURES
 from perfmodel.studies.study.point import FAILURES
 from perfmodel.studies.study.training import request_of
 from perfmodel.training.estimate import Estimate, simulate, summarize
@@ -26,8 +26,9 @@ __all__ = ["Detail", "detail", "detail_charts", "differences"]
 _FIGURES = (
     *("time_per_sample_s", "iteration_time_s", "energy.total_j", "memory.total_bytes"),
     *SWITCH_FIGURES,
+    *TRACE_FIGURES,
 )
-_NAMES = ("workload", "strategy", "topology", "specification", "level")
+_NAMES = ("workload", "strategy", "topology", "specification", "level", "traces", "network")
 """Inputs that identify a point to the reader."""
 _BUSIEST = 5
 

@@ -44,21 +44,21 @@ def update(table: Table, view: View, look: Look) -> dict[str, Any]:
     axes = axes_of(table, view, brushed)
     lines = lines_of(table, view, brushed, front)
     listed = _listed(table, view, brushed, front)
+    charts, data = {}, {}
+    if view.x:
+        charts["chart-scatter"] = scatter(table, view, look)
+        charts["chart-parallel"] = parallel(view, look)
+        data["chart-scatter"] = scatter_data(table, view, shown, front)
+        data["chart-parallel"] = parallel_data(table, view, lines, front, axes, look)
     return {
         "query": view.query(),
         "controls": _controls(table, view),
         "table": _table(table, view, listed),
-        "status": _status(table, shown, brushed, front),
+        "status": _status(table, view, shown, brushed, front),
         "drawn": _drawn(lines, brushed),
         "axes": [axis.to_dict() for axis in axes],
-        "charts": {
-            "chart-scatter": scatter(table, view, look),
-            "chart-parallel": parallel(view, look),
-        },
-        "data": {
-            "chart-scatter": scatter_data(table, view, shown, front),
-            "chart-parallel": parallel_data(table, view, lines, front, axes, look),
-        },
+        "charts": charts,
+        "data": data,
     }
 
 
@@ -114,7 +114,7 @@ def _controls(table: Table, view: View) -> str:
 
 
 def _listed(table: Table, view: View, brushed: Integers, front: Integers) -> Integers:
-    if "front" in view.flags:
+    if "front" in view.flags and view.x:
         brushed = view.brushed(table, front)
     return view.sorted(table, brushed)
 
@@ -123,7 +123,7 @@ def _table(table: Table, view: View, rows: Integers) -> str:
     pages = max(1, -(-len(rows) // PAGE_ROWS))
     now = min(view.page, pages - 1)
     places = rows[now * PAGE_ROWS : (now + 1) * PAGE_ROWS].tolist()
-    columns = tuple(dict.fromkeys((*view.columns, view.x, view.y)))
+    columns = tuple(dict.fromkeys((*view.columns, *filter(None, (view.x, view.y)))))
     return _template("table.html.j2").render(
         columns=columns,
         rows=table.rows(places, ("key", *columns)),
@@ -136,12 +136,14 @@ def _table(table: Table, view: View, rows: Integers) -> str:
     )
 
 
-def _status(table: Table, shown: Integers, brushed: Integers, front: Integers) -> str:
+def _status(table: Table, view: View, shown: Integers, brushed: Integers, front: Integers) -> str:
     said = f"{len(shown):,} of {len(table):,} points shown"
     if len(brushed) != len(shown):
         said += f", {len(brushed):,} of them selected"
     if table.failed:
         said += f", {table.failed:,} failed"
+    if not view.x:
+        return f"{said}; no numbers differ that a chart could show."
     return f"{said}; {len(front):,} on the Pareto front."
 
 

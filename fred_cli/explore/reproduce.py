@@ -41,7 +41,8 @@ class Reproduction:
 def restored(row: Mapping[str, Any], folder: Path) -> Inputs:
     """Return the inputs of a row; the inverse of ``Inputs.fields`` but for prices of tiers.
 
-    Files that files name, such as timing records, are looked for in the current folder.
+    Files that files name, such as timing records and the wafer of a topology of several, are looked
+    for in the current folder.
 
     Parameters
     ----------

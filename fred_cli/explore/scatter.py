@@ -88,7 +88,7 @@ def _figure(
         y_range=Range1d(start=1, end=10),
         tools=[],
     )
-    dots = [_dots(plot, place, look) for place in range(len(groups))]
+    dots = [_dots(plot, place, name, look) for place, name in enumerate(groups)]
     items = [
         LegendItem(label=name, renderers=[one]) for name, one in zip(groups, dots, strict=True)
     ]
@@ -102,11 +102,10 @@ def _figure(
     )
     box = BoxSelectTool(renderers=dots)
     plot.add_tools(box, TapTool(renderers=dots))
-    for name, one in zip(groups, dots, strict=True):
-        said = [(label(x), "@x"), (label(y), "@y")]
-        if group:
-            said.append((label(group), name.replace("@", "@@")))
-        plot.add_tools(HoverTool(renderers=[one], tooltips=[*said, ("points here", "@points")]))
+    said = [(label(x), "@x"), (label(y), "@y")]
+    if group:  # Bokeh escapes the name of a renderer, but takes text in a tooltip for HTML
+        said.append((label(group), "$name"))
+    plot.add_tools(HoverTool(renderers=dots, tooltips=[*said, ("points here", "@points")]))
     plot.toolbar.active_drag = box
     plot.subscribed_events = {"selectiongeometry"}
     plot.add_layout(Legend(items=items, ncols=min(2 if look.narrow else 4, len(items))), "above")
@@ -114,12 +113,13 @@ def _figure(
     return look.item(plot)
 
 
-def _dots(plot: Any, place: int, look: Look) -> Any:
+def _dots(plot: Any, place: int, name: str, look: Look) -> Any:
     source = ColumnDataSource({"x": [], "y": [], "points": [], "row": []}, name=f"group-{place}")
     return plot.scatter(
         "x",
         "y",
         source=source,
+        name=name,
         marker=MARKERS[place % len(MARKERS)],
         size=6,
         color=look.colours[place % len(look.colours)],

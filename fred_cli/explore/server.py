@@ -81,7 +81,7 @@ def open_server(source: Source, title: str, port: int) -> _Server:
     Raises
     ------
     InputError
-        The port is in use, or the points of the store do not differ.
+        The port is in use.
     """
     table = source.table()
     update(table, default_view(table), Look())  # whatever takes long once, before the page waits

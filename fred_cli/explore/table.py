@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.studies.study.file import ROOTS, SWITCH_ROOTS
+from perfmodel.studies.study.file import ROOTS, SWITCH_ROOTS, TRACE_ROOTS
 from perfmodel.studies.study.inputs import SIZES
 from perfmodel.studies.study.store import PROVENANCE, Store
 
@@ -22,7 +22,7 @@ _HIDDEN = (*PROVENANCE, "rank")
 """Columns that do not describe a point: provenance, and the reported NPU's number."""
 
 _FILES = ("topology.", "workload.", "npu.", "remote_memory.", "specification.")
-_INPUTS = {*ROOTS, *SWITCH_ROOTS, *SIZES, "npus", "workers", "mode"}
+_INPUTS = {*ROOTS, *SWITCH_ROOTS, *TRACE_ROOTS, *SIZES, "npus", "workers", "mode"}
 """First parts of input column names besides file keys; all other columns are figures."""
 
 
@@ -47,14 +47,21 @@ class Table:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """Columns with two or more distinct values: inputs first, then figures."""
-        found = [
+        """Columns with two or more distinct values: inputs first, then figures.
+
+        If no figure has two values, all figures are included, since they are what a study is for.
+        """
+        names = self._arrow.column_names
+        # The seed is an input of a switch: that of the stimulus of its simulator.
+        shown = [
             name
-            for name in self._arrow.column_names
-            if name not in _HIDDEN and self._has_several(name)
+            for name in names
+            if name not in _HIDDEN or (name == "seed" and "specification" in names)
         ]
-        inputs = [name for name in found if self.is_input(name)]
-        return (*inputs, *(name for name in found if name not in inputs))
+        several = [name for name in shown if self._has_several(name)]
+        inputs = [name for name in several if self.is_input(name)]
+        figures = [name for name in several if name not in inputs]
+        return (*inputs, *(figures or (name for name in shown if not self.is_input(name))))
 
     @cached_property
     def keys(self) -> dict[str, int]:

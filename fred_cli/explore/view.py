@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
-from perfmodel.studies.study.file import FIGURES, SWITCH_FIGURES
+from perfmodel.studies.study.file import FIGURES, SWITCH_FIGURES, TRACE_FIGURES
 from perfmodel.studies.study.inputs import SIZES
 
 from .table import Integers, Table
@@ -67,7 +67,7 @@ class View:
     Parameters
     ----------
     x, y : str
-        Columns of numbers on the axes of the scatter plot.
+        Columns of numbers on the axes of the scatter plot; both empty if there are no charts.
     group : str
         Column whose values colour the points; empty for one colour.
     flags : frozenset of str
@@ -104,21 +104,23 @@ class View:
         found = np.ones(len(table), bool)
         for name, one in self.filters.items():
             found &= one.mask(table, name)
-        for name, flag in ((self.x, "xlog"), (self.y, "ylog")):
+        for name, flag in ((self.x, "xlog"), (self.y, "ylog")) if self.x else ():
             numbers = table.numbers(name)
             found &= numbers > 0 if flag in self.flags else np.isfinite(numbers)
         return np.flatnonzero(found)
 
     def brushed(self, table: Table, shown: Integers) -> Integers:
         """Return the rows that are in the selected rectangle."""
-        if not self.brush:
+        if not (self.brush and self.x):
             return shown
         x, y = table.numbers(self.x)[shown], table.numbers(self.y)[shown]
         x0, x1, y0, y1 = self.brush
         return shown[(x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)]
 
     def front(self, table: Table, shown: Integers) -> Integers:
-        """Return the Pareto front of the given rows, from left to right."""
+        """Return the Pareto front of the given rows, from left to right; none without axes."""
+        if not self.x:
+            return shown[:0]
         order = among(shown, table.order(self.x))
         x, y = table.numbers(self.x)[order], table.numbers(self.y)[order]
         if "xmore" in self.flags:
@@ -133,12 +135,13 @@ class View:
 
     def sorted(self, table: Table, rows: Integers) -> Integers:
         """Return the given rows in the order of the table."""
-        order = table.order(self.sort.removeprefix("-") or self.y)
+        name = self.sort.removeprefix("-") or self.y
+        order = table.order(name) if name else np.arange(len(table))
         return among(rows, order[::-1] if self.sort.startswith("-") else order)
 
     def query(self) -> str:
         """Return the view as the query part of an address."""
-        pairs: list[tuple[str, str]] = [("x", self.x), ("y", self.y)]
+        pairs: list[tuple[str, str]] = [("x", self.x), ("y", self.y)] if self.x else []
         pairs += [(flag, "1") for flag in sorted(self.flags)]
         pairs += [("column", name) for name in self.columns]
         for name, one in self.filters.items():
@@ -156,31 +159,17 @@ class View:
 def default_view(table: Table) -> View:
     """Return the view of an address without a query.
 
-    Raises
-    ------
-    InputError
-        Fewer than two columns of numbers vary.
+    The view has no axes if the table has no two columns of numbers with a figure among them, or if
+    none of these columns varies.
     """
-    numbers = [name for name in table.varied if table.is_number(name)]
-    known = ("time_per_sample_s", *FIGURES, *SWITCH_FIGURES)
-    figures = [name for name in known if name in numbers]
-    if len(numbers) < 2 or not figures:
-        message = (
-            "must have points of which at least two columns of numbers differ, one of them a figure"
-        )
-        raise InputError("store", "", message)
-    y = figures[0]
     inputs = [name for name in table.varied if table.is_input(name) and name.count(".") < 2]
-    x = next(
-        name
-        for name in ("energy.total_j", "memory.total_bytes", *inputs, *numbers)
-        if name in numbers and name != y
-    )
-    flags = {f"{axis}log" for axis, name in (("x", x), ("y", y)) if _is_wide(table, name)}
+    x, y = _axes(table, inputs)
+    flags = {f"{axis}log" for axis, name in (("x", x), ("y", y)) if name and _is_wide(table, name)}
     short = [name for name in inputs if name in ("topology", "workload", "strategy")]
     short += [name for name in inputs if name.startswith("npu.") or name in ("npus", "algorithm")]
     short += [name for name in inputs if name not in short and name not in SIZES]
-    columns = _in_order({*short[: _MOST_AXES - 2], x, y}, table)
+    figures = (x, y) if x else [name for name in table.varied if not table.is_input(name)]
+    columns = _in_order({*short[: _MOST_AXES - 2], *figures[:_MOST_AXES]}, table)
     groups = [name for name in inputs if table.distinct(name) <= MOST_GROUPS]
     return View(x, y, groups[0] if groups else "", frozenset(flags), columns=columns)
 
@@ -201,9 +190,11 @@ def read_view(query: str, table: Table) -> View:
         many.setdefault(key, []).append(value)
     base = default_view(table)
     x, y = (
-        _column(first.get(axis, own), axis, table, number=True)
+        _column(name, axis, table, number=True) if (name := first.get(axis, own)) else ""
         for axis, own in (("x", base.x), ("y", base.y))
     )
+    if not (x and y):
+        x = y = ""
     group, sort = first.get("group", ""), first.get("sort", "")
     if group and table.distinct(_column(group, "group", table)) > MOST_GROUPS:
         raise InputError("group", "", f"must have at most {MOST_GROUPS} values, not {group}")
@@ -223,6 +214,19 @@ def read_view(query: str, table: Table) -> View:
         first.get("point", "")[:_KEY_CHARACTERS],
         first.get("pin", "")[:_KEY_CHARACTERS],
     )
+
+
+def _axes(table: Table, inputs: Sequence[str]) -> tuple[str, str]:
+    """Return the columns of numbers for the axes of the default view; both empty if none fit."""
+    numbers = [name for name in table.varied if table.is_number(name)]
+    known = ("time_per_sample_s", *FIGURES, *SWITCH_FIGURES, *TRACE_FIGURES)
+    figures = (*known, *(name for name in numbers if not table.is_input(name)))
+    y = next((name for name in figures if name in numbers), "")
+    across = ("energy.total_j", "memory.total_bytes", *inputs, *numbers)
+    x = next((name for name in across if name in numbers and name != y), "")
+    if not (x and y) or all(table.distinct(name) < 2 for name in numbers):
+        return "", ""
+    return x, y
 
 
 _FLAGS = ("xlog", "ylog", "xmore", "ymore", "front")

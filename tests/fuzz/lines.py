@@ -159,6 +159,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--csv": ("t.csv", "folder", "/dev/full"),
     "--scheduler": ("tcp://", "slurm:x", "tpc://a:1"),
     "--json-progress": (),
+    "--retry-failed": (),
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
     "--spec": ("small-4",),  # of which there are no results, so no page is made
@@ -281,7 +282,10 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     # Without --output a run is refused, so that no processes are started.
-    "study run": ((), ("--scheduler", "--workers", "--screen", "--json-progress")),
+    "study run": (
+        (),
+        ("--scheduler", "--workers", "--screen", "--retry-failed", "--json-progress"),
+    ),
     "study optimize": (
         (),
         ("--scheduler", "--workers", "--points", "--minutes", "--json-progress"),

@@ -145,6 +145,7 @@ async function show(query, { controls = false, push = false } = {}) {
   if (focus) byId("table").querySelector(focus)?.focus();
   byId("status").textContent = found.status;
   byId("drawn").textContent = found.drawn;
+  byId("charts").hidden = !Object.keys(found.charts).length;
   ["narrow", "unselect"].forEach((name) => { byId(name).hidden = !kept.get("brush"); });
   reachable();
   await draw(found.charts, found.data);

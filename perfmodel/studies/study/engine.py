@@ -4,6 +4,7 @@ import contextlib
 import gc
 import logging
 import os
+import re
 import shutil
 import signal
 import threading
@@ -29,6 +30,9 @@ R = TypeVar("R")
 
 _OBJECTS = 100_000
 """Objects made between two searches for cycles."""
+
+_ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
+"""Address of a scheduler: protocol, host name or IP address, and port."""
 
 CONNECT_S = 10
 """Time within which a scheduler must answer [s]."""
@@ -224,8 +228,9 @@ def open_engine(scheduler: str | None, workers: int | None) -> Engine:
     kind, _, rest = scheduler.partition(":")
     if kind == "slurm":
         return _slurm(scheduler, rest, workers or 1)
-    if kind not in ("tcp", "tls") or not rest.startswith("//"):
-        hint = did_you_mean(kind, ("tcp", "slurm"))
+    address = _ADDRESS.fullmatch(scheduler)
+    if not address or not 0 < int(address[3]) < 1 << 16:
+        hint = "" if kind in ("tcp", "tls") else did_you_mean(kind, ("tcp", "slurm"))
         message = f"must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not {scheduler!r}{hint}"
         raise InputError("--scheduler", "", message)
     if workers is not None:

@@ -21,7 +21,7 @@ from .engine import Engine
 from .front import Front
 from .plan import CHUNK, Plan
 from .point import Point, Row
-from .results import results_of
+from .results import known_points, results_of
 from .run import Meter, Progress, Summary, compute, locked_store
 from .screen import Screen
 from .space import Steps
@@ -101,12 +101,14 @@ def optimize_study(
             # One point in a batch: proposals do not depend on the speed of the machine.
             meter = Meter(budget.points or len(plan.space), len(search.keys), listener, 0.0)
             compute(plan, search.points(), store, running, meter, search.told)
+            meter.end()
         except OSError as error:  # of Optuna's journal; the store has errors of its own
             raise not_written(folder, error) from None
         search.check()
         excluded = {one.text: removed for one, removed in search.excluded.items()}
         counts = (meter.computed, meter.failed, excluded, search.screened)
-        return Summary(len(search.keys), *counts, *results_of(plan, store, search.keys))
+        found = {**known_points(plan, store), **search.keys}
+        return Summary(len(search.keys), *counts, *results_of(plan, store, found))
 
 
 class _Search:

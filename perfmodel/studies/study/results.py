@@ -9,7 +9,7 @@ from .plan import Plan
 from .point import Row
 from .store import Store
 
-__all__ = ["results_of"]
+__all__ = ["known_points", "results_of"]
 
 
 def results_of(
@@ -28,6 +28,21 @@ def results_of(
     return *found, _speedups(plan, store, numbers)
 
 
+def known_points(plan: Plan, store: Store) -> dict[str, int]:
+    """Return the numbers of the points in the tables that earlier runs wrote, by key.
+
+    Points whose key has changed with their inputs or the version of the model are left out.
+    """
+    found: dict[str, int] = {}
+    for name in ("front", "speedups"):
+        keys, numbers = store.table_columns(name, plan.digest, ("key", "number"))
+        found.update(zip(keys, numbers, strict=True))
+    numbers = np.fromiter(found.values(), np.int64)
+    numbers = numbers[numbers < len(plan.space)]
+    now = zip(plan.keys(numbers), numbers.tolist(), strict=True)
+    return {key: number for key, number in now if found.get(key) == number}
+
+
 def _best(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row | None]:
     """Return the row with the least figure of each objective, or None if none has a figure."""
     found: dict[str, Row | None] = {}
@@ -38,16 +53,16 @@ def _best(plan: Plan, store: Store, keys: Collection[str]) -> dict[str, Row | No
     return found
 
 
-def _front(plan: Plan, store: Store, keys: Collection[str]) -> list[Row]:
+def _front(plan: Plan, store: Store, numbers: Mapping[str, int]) -> list[Row]:
     """Return varied fields and objectives of the points on the front of several objectives."""
     if len(plan.objectives) == 1:
         return []
-    figures, front = store.figures(plan.objectives, keys), Front(len(plan.objectives))
+    figures, front = store.figures(plan.objectives, numbers), Front(len(plan.objectives))
     front.add(figures.values())
     best = sorted((key for key in figures if front.has(figures[key])), key=lambda k: figures[k])
     columns = [*dict.fromkeys((*plan.varied, *plan.objectives))]
     rows = store.rows(best, columns)
-    _write(plan, store, "front", ["key", *columns], rows)
+    _write(plan, store, "front", numbers, ["key", *columns], rows)
     return rows
 
 
@@ -65,10 +80,21 @@ def _speedups(plan: Plan, store: Store, numbers: Mapping[str, int]) -> list[Row]
         if key in times and base in times and (time := times[key][0]):
             said = dict(zip(varied, values, strict=True))
             rows.append({"key": key, **said, name: time, "speedup": times[base][0] / time})
-    _write(plan, store, "speedups", ["key", *varied, name, "speedup"], rows)
+    _write(plan, store, "speedups", numbers, ["key", *varied, name, "speedup"], rows)
     return rows
 
 
-def _write(plan: Plan, store: Store, name: str, columns: list[str], rows: list[Row]) -> None:
+def _write(
+    plan: Plan,
+    store: Store,
+    name: str,
+    numbers: Mapping[str, int],
+    columns: list[str],
+    rows: list[Row],
+) -> None:
+    given = {
+        "study": [plan.source] * len(rows),
+        "number": [numbers[row["key"]] for row in rows],
+    }
     table = {one: [row.get(one) for row in rows] for one in columns}
-    store.write_table(name, plan.digest, {"study": [plan.source] * len(rows), **table})
+    store.write_table(name, plan.digest, {**given, **table})

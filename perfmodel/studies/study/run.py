@@ -46,15 +46,15 @@ class Progress:
         Points computed in this run whose row has an error.
     rate : float
         Points computed per second in this run.
-    remaining_s : float
-        Time until all are done at this rate [s].
+    remaining_s : float or None
+        Time until all are done at this rate [s]; None before the first point is computed.
     """
 
     done: int
     total: int
     failed: int
     rate: float
-    remaining_s: float
+    remaining_s: float | None
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ def run_study(
     listener: Callable[[Progress], object] = lambda _: None,
     *,
     screen: bool = False,
+    retry_failed: bool = False,
 ) -> Summary:
     """Compute the points of a study that its store does not contain yet.
 
@@ -111,10 +112,12 @@ def run_study(
     engine : callable
         Returns the engine.
     listener : callable
-        Called with the progress after each batch.
+        Called with the progress at the start and after each batch.
     screen : bool
         Whether to compute points in the order of their lower bounds, and to leave out those that
         can be neither the best ones nor on the front.
+    retry_failed : bool
+        Whether to compute points again whose rows have an error.
 
     Raises
     ------
@@ -128,6 +131,8 @@ def run_study(
         work = plan.work()
         running = stack.enter_context(closing(engine()))
         store = store or stack.enter_context(locked_store(folder))
+        if retry_failed:
+            store.remove_failed(work.numbers)
         present = store.keys()
         missing = [number for key, number in work.numbers.items() if key not in present]
         total = len(work.numbers)
@@ -136,14 +141,10 @@ def run_study(
         if screen:
             order = _screen(plan, np.array(missing, np.int64))
             order.front.add(store.figures(plan.objectives, work.numbers).values())
-
-            def seen(rows: Sequence[Row]) -> None:
-                order.front.add(figures_of(rows, plan.objectives))
-
-            compute(plan, map(plan.point, order), store, running, meter, seen)
-            meter.skip(write_screened(plan, store, *order.skipped))
+            _compute_screened(plan, order, store, running, meter)
         else:
             compute(plan, map(plan.point, missing), store, running, meter)
+            store.clear_table("screened", plan.digest)
         counts = (meter.computed, meter.failed, work.excluded, meter.skipped)
         return Summary(total, *counts, *results_of(plan, store, work.numbers))
 
@@ -155,6 +156,18 @@ def _screen(plan: Plan, numbers: Numbers) -> Screen:
     return Screen(numbers, bounds)
 
 
+def _compute_screened(
+    plan: Plan, order: Screen, store: Store, engine: Engine, meter: "Meter"
+) -> None:
+    """Compute the points that their bounds do not exclude; write the others as a table."""
+
+    def seen(rows: Sequence[Row]) -> None:
+        order.front.add(figures_of(rows, plan.objectives))
+
+    compute(plan, map(plan.point, order), store, engine, meter, seen)
+    meter.skip(write_screened(plan, store, *order.skipped))
+
+
 @contextmanager
 def locked_store(folder: Path) -> Generator[Store]:
     """Return a store that is locked against other writers; create it if necessary."""
@@ -164,7 +177,7 @@ def locked_store(folder: Path) -> Generator[Store]:
 
 
 class Meter:
-    """Counter of rows that reports the progress of the run."""
+    """Counter of rows that reports the progress of the run, for the first time when it is made."""
 
     def __init__(
         self,
@@ -178,6 +191,7 @@ class Meter:
         self._begun = time.monotonic()
         self.computed = self.failed = self.skipped = 0
         self.duration_s = 0.0
+        self._report()
 
     def add(self, rows: Sequence[Row]) -> None:
         """Count the rows of a batch."""
@@ -191,11 +205,21 @@ class Meter:
         self.skipped += points
         self._report()
 
+    def end(self) -> None:
+        """Report that there are no further points, as when a search ends before its budget."""
+        self._total = self._done
+        self._report()
+
+    @property
+    def _done(self) -> int:
+        return self._before + self.computed + self.skipped
+
     def _report(self) -> None:
-        done = self._before + self.computed + self.skipped
-        rate = max(self.computed, 1) / max(time.monotonic() - self._begun, 1e-9)
-        left = (self._total - done) / rate
-        self._listener(Progress(done, self._total, self.failed, rate, left))
+        done = self._done
+        rate = self.computed / max(time.monotonic() - self._begun, 1e-9)
+        left = (self._total - done) / rate if rate else None
+        remaining_s = left if done < self._total else 0.0
+        self._listener(Progress(done, self._total, self.failed, rate, remaining_s))
         count(f"points, {self.failed:,} failed" if self.failed else "points", done, self._total)
 
     @property

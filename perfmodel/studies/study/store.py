@@ -35,7 +35,9 @@ TABLES = ("screened", "front", "speedups")
 """Tables of studies in a store: points left out, Pareto fronts, and speed-ups over a baseline."""
 
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
-"""Functions that convert a ``pyarrow.Table`` of rows to the next version, keyed by version."""
+"""Functions that convert a ``pyarrow.Table`` to the next version, keyed by version.
+
+The table has rows of points, or is one of ``TABLES`` and has some of the columns of points."""
 
 _HEAD = "store.json"
 _LOCK = "lock"
@@ -89,17 +91,23 @@ class Store:
         InputError
             The rows cannot be written, as on a full disk.
         """
-        parquet = _parquet()
-        folder = _rows_folder(self.path, SCHEMA)
-        try:
-            folder.mkdir(exist_ok=True)
-            number = max((int(file.stem) for file in self.files), default=0) + 1
-            _commit(
-                folder / f"{number:08d}.parquet",
-                lambda path: parquet.write_table(_table(rows), path, compression="zstd"),
-            )
-        except OSError as error:
-            raise not_written(self.path, error) from None
+        number = max((int(file.stem) for file in self.files), default=0) + 1
+        self._write(_rows_folder(self.path, SCHEMA) / f"{number:08d}.parquet", _table(rows))
+
+    def remove_failed(self, keys: Collection[str]) -> None:
+        """Remove the rows with the given keys that have an error.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`append`, or a file of the store is damaged.
+        """
+        for file in self.files:
+            found = _read(file, ["key", "error"]).to_pydict()
+            failed = zip(found["key"], found["error"], strict=True)
+            left = [error is None or key not in keys for key, error in failed]
+            if not all(left):
+                self._write(file, _read(file).filter(left))
 
     def figures(self, names: Sequence[str], keys: Collection[str]) -> dict[str, tuple[Any, ...]]:
         """Return figures of the points with the given keys, where all of the figures exist."""
@@ -144,15 +152,48 @@ class Store:
         InputError
             As for :meth:`append`.
         """
-        parquet, arrow = _parquet(), import_module("pyarrow")
+        arrow = import_module("pyarrow")
         table: Any = arrow.table({one: _array(arrow, values) for one, values in columns.items()})
-        folder = self.path / f"tables-{SCHEMA}"
+        self._write(self._table_file(name, study), table)
+
+    def clear_table(self, name: str, study: str) -> None:
+        """Remove the rows of a table of a study, if the study has the table.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`append`, or the file of the table is damaged.
+        """
+        if (table := self._read_table(name, study)) and table.num_rows:
+            self._write(self._table_file(name, study), table.slice(0, 0))
+
+    def table_columns(self, name: str, study: str, columns: Sequence[str]) -> list[list[Any]]:
+        """Return columns of a table of a study; empty ones if it has no such table or columns.
+
+        Raises
+        ------
+        InputError
+            The file of the table is damaged.
+        """
+        table = self._read_table(name, study)
+        if table is None or not {*columns} <= {*table.column_names}:
+            return [[] for _ in columns]
+        return [table[one].to_pylist() for one in columns]
+
+    def _table_file(self, name: str, study: str) -> Path:
+        return _tables_folder(self.path, SCHEMA) / f"{name}-{study}.parquet"
+
+    def _read_table(self, name: str, study: str) -> Any:
+        """Return a table of a study; None if there is none."""
+        file = self._table_file(name, study)
+        return _read(file, needed_columns=("key",)) if file.exists() else None
+
+    def _write(self, file: Path, table: Any) -> None:
+        """Write a file of the store atomically."""
+        parquet = _parquet()
         try:
-            folder.mkdir(exist_ok=True)
-            _commit(
-                folder / f"{name}-{study}.parquet",
-                lambda path: parquet.write_table(table, path, compression="zstd"),
-            )
+            file.parent.mkdir(exist_ok=True)
+            _commit(file, lambda path: parquet.write_table(table, path, compression="zstd"))
         except OSError as error:
             raise not_written(self.path, error) from None
 
@@ -204,7 +245,7 @@ class Store:
             _read(file, ["key"])
         views = {"points": files}
         for name in TABLES:
-            tables = sorted(self.path.glob(f"tables-{SCHEMA}/{name}-*.parquet"))
+            tables = sorted(_tables_folder(self.path, SCHEMA).glob(f"{name}-*.parquet"))
             views |= {name: [str(file) for file in tables]} if tables else {}
         lists = {name: ", ".join(map(_quoted, files)) for name, files in views.items()}
         connection = duckdb.connect(":memory:")
@@ -306,7 +347,7 @@ def open_store(path: Path) -> Store:
 def migrate(path: Path) -> tuple[int, int]:
     """Migrate a store to the current schema version; return the old and the new version.
 
-    The old rows are removed after all new ones are there, so a store is valid at any moment.
+    The old files are removed after all new ones are there, so a store is valid at any moment.
 
     Raises
     ------
@@ -319,14 +360,19 @@ def migrate(path: Path) -> tuple[int, int]:
     with store.locked():
         try:
             for version in range(before, SCHEMA):
-                old, new = (_rows_folder(path, one) for one in (version, version + 1))
-                rmtree(new, ignore_errors=True)  # left by a process that ended in between
-                new.mkdir()
-                for file in sorted(old.glob("*.parquet")):
-                    table = MIGRATIONS[version](_read(file))
-                    _commit(new / file.name, lambda to, table=table: parquet.write_table(table, to))
+                folders = [
+                    [folder(path, one) for one in (version, version + 1)]
+                    for folder in (_rows_folder, _tables_folder)
+                ]
+                for old, new in folders:
+                    rmtree(new, ignore_errors=True)  # left by a process that ended in between
+                    new.mkdir()
+                    for file in sorted(old.glob("*.parquet")):
+                        table = MIGRATIONS[version](_read(file, needed_columns=("key",)))
+                        _commit(new / file.name, lambda to, t=table: parquet.write_table(t, to))
                 _write_head(path, version + 1)
-                rmtree(old, ignore_errors=True)
+                for old, _ in folders:
+                    rmtree(old, ignore_errors=True)
         except OSError as error:
             raise not_written(path, error) from None
     return before, SCHEMA
@@ -372,6 +418,10 @@ def _rows_folder(path: Path, schema: int) -> Path:
     return path / f"rows-{schema}"
 
 
+def _tables_folder(path: Path, schema: int) -> Path:
+    return path / f"tables-{schema}"
+
+
 def _write_head(path: Path, schema: int) -> None:
     text = json.dumps({"schema": schema}) + "\n"
     _commit(path / _HEAD, lambda part: part.write_text(text, encoding="utf-8"))
@@ -401,10 +451,14 @@ def _parquet() -> Any:
         return import_module("pyarrow.parquet")
 
 
-def _read(file: Path, columns: Sequence[str] | None = None) -> Any:
+def _read(
+    file: Path,
+    columns: Sequence[str] | None = None,
+    needed_columns: Collection[str] = PROVENANCE,
+) -> Any:
     try:
         found = _parquet().ParquetFile(file)
-        for name in PROVENANCE:
+        for name in needed_columns:
             if name not in found.schema_arrow.names:
                 raise InputError(str(file), name, "must be a column of the file, not missing")
         return found.read(columns)

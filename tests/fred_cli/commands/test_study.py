@@ -116,6 +116,22 @@ def test_progress_is_lines_of_json(fred: Fred) -> None:
         "remaining_s": 0.0,
     }
     assert lines[-1]["rate"] > 0
+    assert (lines[0]["done"], lines[0]["remaining_s"]) == (0, None)
+    status, _, err = fred(*run)
+    assert [json.loads(line) for line in err.splitlines()] == [
+        {"done": 2, "total": 2, "failed": 0, "rate": 0.0, "remaining_s": 0.0}
+    ]
+
+
+def test_progress_of_a_search_ends_with_its_last_point(fred: Fred) -> None:
+    pytest.importorskip("optuna")
+    words = ("study", "optimize", "study.yaml", "-o", "store", "--workers", "1", "--points", "50")
+    status, _, err = fred(*words, "--json-progress")
+    assert status == 0
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert (lines[0]["done"], lines[0]["total"]) == (0, 50)
+    assert 0 < lines[-1]["done"] == lines[-1]["total"] <= 2
+    assert lines[-1]["remaining_s"] == 0.0
 
 
 @pytest.mark.parametrize(

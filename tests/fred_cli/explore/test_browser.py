@@ -11,7 +11,11 @@ import pytest
 
 from fred_cli.explore.table import Table
 from fred_cli.explore.words import label
+from perfmodel.studies.study.store import open_store
 from tests.chromium import check_keyboard, launched
+
+from .conftest import served
+from .stores import table_of
 
 pytestmark = [pytest.mark.xdist_group("explorer"), pytest.mark.browser]
 
@@ -186,6 +190,64 @@ def test_a_rectangle_selects_points_and_an_axis_filters(chromium: Any, address: 
             page.mouse.up()
         assert set(cells_of(page, "topology")) == {"small.yaml"}
         assert view_of(page)["is.topology"] == ["small.yaml"]
+    assert said == []
+
+
+@pytest.mark.slow
+def test_points_without_varying_numbers_are_a_table(chromium: Any, tmp_path: Path) -> None:
+    rows = [{"topology": name, "error": "must fit"} for name in ("mesh:2x2", "fred-d")]
+    table_of(tmp_path / "store", rows)
+    with (
+        served(open_store(tmp_path / "store")) as address,
+        opened(chromium, address) as (page, said),
+    ):
+        assert page.locator("#charts").is_hidden()
+        assert cells_of(page, "topology") == ["mesh:2x2", "fred-d"]
+        with shown(page):
+            page.locator("[data-open]").last.click()
+        assert "must fit" in page.locator("#points").inner_text()
+    assert said == []
+
+
+IMAGES = """() => {
+  const inside = (root) => [...root.querySelectorAll("*")].flatMap((one) => [
+    one, ...(one.shadowRoot ? inside(one.shadowRoot) : [])]);
+  const found = inside(document);
+  return {
+    images: found.filter((one) => one.localName === "img").length,
+    said: found.filter((one) => one.localName === "div" && !one.children.length)
+      .map((one) => one.textContent).filter((text) => text.includes("<img")),
+  };
+}"""
+"""Images of the page and of the shadow trees in it, and texts that look like one."""
+
+
+@pytest.mark.slow
+def test_text_of_files_is_no_code_in_tooltips(chromium: Any, tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)> @x $index"
+    rows = [
+        {"topology": topology, "mp": mp, "time_per_sample_s": 1.0 / mp}
+        for topology, mp in ((name, 1), ("mesh:2x2", 2))
+    ]
+    table_of(tmp_path / "store", rows)
+    view = "?x=mp&y=time_per_sample_s&group=topology&column=topology"
+    with (
+        served(open_store(tmp_path / "store")) as address,
+        opened(chromium, f"{address}/{view}") as (page, said),
+    ):
+        place = page.evaluate(
+            """() => {
+              byId("chart-scatter").scrollIntoView();
+              const { frame, model } = drawn.get("chart-scatter").view;
+              const { x, y } = model.renderers[0].data_source.data;
+              const box = byId("chart-scatter").getBoundingClientRect();
+              return [box.x + frame.x_scale.compute(x[0]), box.y + frame.y_scale.compute(y[0])];
+            }"""
+        )
+        page.mouse.move(place[0] - 20, place[1])
+        page.mouse.move(*place, steps=5)
+        until(page, f"({IMAGES})().said.length > 0")
+        assert page.evaluate(IMAGES) == {"images": 0, "said": [name]}
     assert said == []
 
 

@@ -64,6 +64,6 @@ def test_plot_stays_the_same_until_axes_or_colours_change(table: Table) -> None:
     assert len(others) == 4
 
 
-def test_text_of_files_is_no_code_in_tooltips(table: Table) -> None:
+def test_axes_and_groups_are_named(table: Table) -> None:
     said = json.dumps(scatter(table, default_view(table), Look()))
     assert "time per sample [s]" in said and "small.yaml" in said

@@ -175,6 +175,17 @@ def test_switches_are_shown(tmp_path: Path) -> None:
     assert "only training iterations whose values go together can be estimated" in html
 
 
+def test_points_without_varying_numbers_are_a_table(tmp_path: Path) -> None:
+    rows = [{"topology": "mesh:2x2", "error": text} for text in ("must fit", "must divide")]
+    table_of(tmp_path / "store", rows)
+    with served(open_store(tmp_path / "store")) as address:
+        found = json.loads(got(address, "/view?brush=0,1,0,1&front=1")[2])
+    assert found["charts"] == found["data"] == {}
+    assert found["status"].startswith("2 of 2 points shown, 2 failed; no numbers differ")
+    assert found["table"].count("data-open") == 2
+    assert 'name="x"' not in found["controls"] and "Pareto" not in found["table"]
+
+
 def test_text_of_files_is_escaped(tmp_path: Path) -> None:
     name = "<img src=x onerror=alert(1)>.yaml"
     space = {**SPACE, "topology": ["small.yaml", name], "strategy": "MP1-DP4-PP1"}

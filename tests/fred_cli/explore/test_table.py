@@ -29,6 +29,19 @@ def test_inputs_of_switches_are_inputs(tmp_path: Path) -> None:
     assert table.varied[-1] == "area_um2"
 
 
+def test_inputs_of_traces_are_inputs(tmp_path: Path) -> None:
+    names = ("traces", "network", "system", "remote_memory", "groups", "num_queues_per_dim")
+    rows: list[dict[str, Any]] = [dict.fromkeys((*names, "total_ns"), at) for at in (1, 2)]
+    table = table_of(tmp_path / "s", rows)
+    assert {name for name in table.varied if table.is_input(name)} == {*names}
+    assert table.varied[-1] == "total_ns"
+
+
+def test_the_seed_of_a_switch_is_shown(tmp_path: Path) -> None:
+    rows = [{"specification": "tiny-2", "seed": seed, "tests_failed": 0} for seed in (1, 2)]
+    assert table_of(tmp_path / "s", rows).varied == ("seed", "tests_failed")
+
+
 def test_columns_of_provenance_are_not_shown(tmp_path: Path) -> None:
     first = {
         "version": "1",

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,7 +156,42 @@ def test_a_store_of_switches_shows_area_over_an_input(tmp_path: Path) -> None:
     assert {*view.columns} == {"specification.lanes", "specification.format", "area_um2"}
 
 
-def test_points_that_do_not_differ_are_refused(tmp_path: Path) -> None:
-    table = table_of(tmp_path / "s", [{"time_per_sample_s": 1.0, "a": 1}])
-    with pytest.raises(InputError, match=r"^store: must have points of which at least two columns"):
-        default_view(table)
+TRACE = {"traces": "step", "rank": 0}
+STORES: dict[str, tuple[list[dict[str, Any]], tuple[str, str], tuple[str, ...]]] = {
+    "traces": (
+        [
+            {**TRACE, "network": name, "total_ns": total, "compute_ns": total // 2}
+            for name, total in (("a.yaml", 8), ("fred-d", 6))
+        ],
+        ("compute_ns", "total_ns"),
+        ("network", "total_ns", "compute_ns"),
+    ),
+    "regression without a failure": (
+        [{"specification": "tiny-2", "seed": seed, "tests_failed": 0} for seed in (1, 2, 3)],
+        ("seed", "tests_failed"),
+        ("seed", "tests_failed"),
+    ),
+    "figures that no study minimizes": (
+        [{"topology": "mesh:2x2", "mp": mp, "stall_s": 1.0 / mp} for mp in (1, 2)],
+        ("mp", "stall_s"),
+        ("mp", "stall_s"),
+    ),
+    "one point": ([{"time_per_sample_s": 1.0, "a": 1}], ("", ""), ("time_per_sample_s", "a")),
+    "failures": (
+        [{"topology": name, "error": "must fit"} for name in ("mesh:2x2", "fred-d")],
+        ("", ""),
+        ("topology",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_every_store_has_a_view(tmp_path: Path, name: str) -> None:
+    rows, axes, columns = STORES[name]
+    table = table_of(tmp_path / "s", rows)
+    view = default_view(table)
+    assert (view.x, view.y, view.columns) == (*axes, columns)
+    assert read_view(view.query(), table) == view
+    rest = np.arange(len(rows))
+    assert view.shown(table).tolist() == sorted(view.sorted(table, rest)) == rest.tolist()
+    assert (len(view.front(table, rest)) > 0) == bool(view.x)

@@ -4,11 +4,16 @@ import gc
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.studies.study import engine as engines
 from perfmodel.studies.study.engine import (
     Engine,
     LostError,
@@ -101,6 +106,14 @@ def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyP
     [
         ("tpc://h:1", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'tpc://h:1'"),
         ("localhost", None, "must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not 'localhost'"),
+        *(
+            (bad, None, f"must be tcp://HOST:PORT or slurm:KEY=VALUE,..., not {bad!r}$")
+            for bad in (
+                *("tcp://", "tcp://h", "tcp://:1", "tcp://h:", "tcp://h:abc", "tcp://h:1/x"),
+                *("tcp://::1:1", "tcp://[::1]", "tcp://[]:1", "tls://h", "tcp:h:1"),
+                *("tcp://h:0", "tcp://h:65536"),
+            )
+        ),
         ("tcp://h:1", 3, "--workers: must be left out with tcp://"),
         ("slurm:queue=q", 2, "--scheduler: slurm:queue=q: must be used where Slurm's sbatch is"),
         ("slurm:queue", None, "--scheduler: slurm:queue: must be slurm:KEY=VALUE,..., not with"),
@@ -112,4 +125,71 @@ def test_bad_schedulers_are_refused(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError) as refused:
         open_engine(scheduler, workers)
-    assert line in str(refused.value)
+    assert line in f"{refused.value}$"
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:8786", "tls://node-1.cluster:1", "tcp://[::1]:8786"]
+)
+def test_addresses_of_schedulers_are_used_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    pytest.importorskip("distributed")
+    given: list[tuple[str, str]] = []
+    monkeypatch.setattr(engines, "DaskCluster", lambda *words: given.append(words))
+    open_engine(address, None)
+    assert given == [(address, address)]
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """Yield a Dask cluster in this process."""
+    distributed: Any = pytest.importorskip("distributed")
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(n_workers=workers, **options) as cluster:
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_cluster_is_started_as_jobs_of_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dask_jobqueue")
+    given: list[dict[str, Any]] = []
+    with local_cluster(0) as cluster:
+        scale = cluster.scale
+
+        def start(_workers: int = 0, *, jobs: int = 0) -> None:
+            """Start two workers here for each job; without jobs, end all workers."""
+            if jobs:
+                given.append({"jobs": jobs})
+            scale(2 * jobs)
+
+        def slurm_cluster(**keys: Any) -> Any:
+            given.append(keys)
+            cluster.scale = start
+            return cluster
+
+        monkeypatch.setattr(import_module("dask_jobqueue"), "SLURMCluster", slurm_cluster)
+        monkeypatch.setattr(engines.shutil, "which", lambda name: f"/bin/{name}")
+        engine = open_engine("slurm:queue=normal,cores=2,memory=32GB", 1)
+        try:
+            cluster.wait_for_workers(2)
+            assert engine.workers == 2
+            assert results(engine) == ({one: 2 * one for one in range(12)}, [])
+        finally:
+            engine.close()
+        assert str(cluster.status) == "Status.closed"
+    keys = {"queue": "normal", "cores": 2, "processes": 2, "memory": "32GB"}
+    assert given == [keys, {"jobs": 1}]
+
+
+def version_by_thread() -> str:
+    """Return another version on a worker, whose code does not run in the main thread."""
+    return "1.0" if threading.current_thread() is threading.main_thread() else "2.0"
+
+
+def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "model_version", version_by_thread)
+    with local_cluster(1) as cluster:
+        line = "must have workers of version 1.0, not .* with 2.0$"
+        with pytest.raises(InputError, match=f"^--scheduler: tcp://h:1: {line}"):
+            engines.DaskCluster("tcp://h:1", cluster.scheduler_address)

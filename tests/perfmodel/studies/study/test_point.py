@@ -1,5 +1,6 @@
 """Tests of perfmodel.studies.study.point."""
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,17 @@ def test_a_row_has_the_figures_of_the_estimate() -> None:
     assert {*FIGURES} - {*TRAINING.needs} <= row.keys()
     assert "cost" not in row
     assert row["duration_s"] > 0
+    assert row["host"] == socket.gethostname()
+
+
+def test_a_row_has_the_timing_records_of_its_topology() -> None:
+    row = evaluate(point(topology="fred-d", strategy="MP1-DP20-PP1"))
+    measured = shared_topology("fred-d", "measured")
+    alone = estimate(Request.of(measured, load_workload("resnet-50"), "MP1-DP20-PP1"))
+    assert row["error"] is None
+    assert row["records"] == "; ".join(alone.provenance.said_records) != ""
+    ideal = evaluate(point(topology="fred-d", topology__protocol="ideal", strategy="MP1-DP20-PP1"))
+    assert ideal["records"] != row["records"]
 
 
 def test_files_of_options_are_found_from_any_folder(

@@ -85,9 +85,11 @@ def test_time_and_energy_have_a_front(
 
 
 def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
-    store, told = create_store(tmp_path / "store"), list[Progress]()
+    store, told, bar = create_store(tmp_path / "store"), list[Progress](), list[str]()
     space = {**SPACE, "strategy": ["MP1-DP4-PP1", "MP1-DP8-PP1"]}
-    summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
+    with listening(lambda what, *_: bar.append(what)):
+        summary = run_study(planned(tmp_path, space), store.path, Inline, told.append)
+    assert bar[-1] == "points, 6 failed"
     assert (summary.computed, summary.failed) == (12, 6)
     errors = store.query("select error from points where error is not null")["error"].to_pylist()
     assert len(errors) == 6
@@ -95,6 +97,22 @@ def test_failures_are_rows_and_counted(tmp_path: Path) -> None:
     assert (told[-1].done, told[-1].total, told[-1].failed) == (12, 12, 6)
     assert told[-1].remaining_s == 0.0
     assert [one.done for one in told] == sorted(one.done for one in told)
+
+
+def test_points_that_failed_are_computed_again_on_request(
+    tmp_path: Path, whole: list[dict[str, Any]]
+) -> None:
+    plan, store = planned(tmp_path), create_store(tmp_path / "store")
+    poison = [plan.point(number) for number in (0, 7)]
+    summary = run_study(plan, store.path, lambda: Inline(poison=poison))
+    assert (summary.computed, summary.failed) == (12, 2)
+    assert run_study(plan, store.path, Inline).computed == 0
+    some = {**SPACE, "topology": "mesh:2x2"}  # other studies of the store keep their rows
+    summary = run_study(planned(tmp_path, some), store.path, Inline, retry_failed=True)
+    assert (summary.computed, summary.failed) == (1, 0)
+    summary = run_study(plan, store.path, Inline, retry_failed=True)
+    assert (summary.computed, summary.failed) == (1, 0)
+    assert rows_of(store) == whole
 
 
 def test_progress_counts_points_of_the_space_and_screened_points(tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_older_store_is_migrated(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write_table("front", "one", {"study": ["s.yaml"], "key": ["a"], "x": [1.0]})
     newer(monkeypatch)
     with pytest.raises(InputError, match="must have schema version 2, not 1; 'fred study migrate'"):
         open_store(store.path)
@@ -183,7 +184,8 @@ def test_an_older_store_is_migrated(store: Store, monkeypatch: pytest.MonkeyPatc
     assert migrate(store.path) == (2, 2)
     found = open_store(store.path).query("select key, z from points order by key")
     assert found["key"].to_pylist() == ["a", "b", "c"]
-    assert [path.name for path in store.path.glob("rows-*")] == ["rows-2"]
+    assert open_store(store.path).query("select z from front").to_pylist() == [{"z": 1.0}]
+    assert sorted(path.name for path in store.path.glob("*-*")) == ["rows-2", "tables-2"]
 
 
 def test_a_migration_that_ends_halfway_begins_again(
