@@ -21,7 +21,10 @@ Integers = npt.NDArray[np.int64]
 _HIDDEN = (*PROVENANCE, "rank")
 """Columns that do not describe a point: provenance, and the reported NPU's number."""
 
-_FILES = ("topology.", "workload.", "npu.", "remote_memory.", "specification.")
+_FILES = (
+    *("topology.", "workload.", "npu.", "remote_memory.", "specification."),
+    *("energy.file.", "endpoint.file."),
+)
 _INPUTS = {*ROOTS, *SWITCH_ROOTS, *TRACE_ROOTS, *SIZES, "npus", "workers", "mode"}
 """First parts of input column names besides file keys; all other columns are figures."""
 
