@@ -51,9 +51,9 @@ def _kind() -> Check:
         # Parts of a name that the user chooses are in capitals, as in mesh:COLUMNSxROWS.
         names = (re.sub("[A-Z].*", ".+", name) for name in topology_names())
         fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in (*SUFFIXES, '.txt'))}))$"
-        return {
-            "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
-        }
+        kinds = "|".join("".join(f"[{c.upper()}{c.lower()}]" for c in kind) for kind in _KINDS)
+        choices = [{"enum": [*_KINDS]}, {"pattern": f"^({kinds})$"}, {"pattern": fabric}]
+        return {"type": "string", "anyOf": choices}
 
     return Check(lambda value: find_choice(value, _KINDS) or value, schema=schema)
 
