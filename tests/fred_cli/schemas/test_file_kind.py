@@ -36,7 +36,7 @@ ONLY_THE_READER = (
     r"must be a divisor of|must be ports from|must be disjoint|must be the name of a file",
     r"must be (?:at most|below) (?:experts|npu\.\w+)|must be 1 to \d+, the NPUs of",
     r"must have \d+ entries|must end with embedding|must have an EP|must have MP of 2",
-    r"must be a number from \S+ to \S+, not '|must be above kmin_kb",
+    r"must be a number from \S+ to \S+, not '|must be above kmin_kb|must be at most t_high_us",
     r"must be one of (?:mesh:COLUMNSxROWS|wafer|the \d+ names).* or (?:a path ending|core-driven)",
     r"must be one of (?:mesh:2x2|first-principles, .*|.*(?=, not 'mesh:2x2)), not '",
     r"must be like MP2-DP5-PP2|must be given with strategies: all|must be 1 to 4, not",
