@@ -249,9 +249,11 @@ class LinksFile(TopologyFile):
             rest = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
             ends = [npus[0], ", ".join(lost[:3]) + rest]
             here, there = ends if after else ends[::-1]
-            message = f"but no path leads from {here} to {there}"
+            message = f"no path leads from {here} to {there}"
             raise InputError(
-                name, "links", f"must lead from each NPU to every other and back, {message}"
+                name,
+                "links",
+                f"must connect every NPU with every other in both directions; {message}",
             )
         return topology
 

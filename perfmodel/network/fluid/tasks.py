@@ -71,7 +71,9 @@ class Simulation:
         for number, task in enumerate(tasks):
             for before in task.after:
                 if not 0 <= before < number:
-                    raise ValueError(f"task {number} must come after what it waits for")
+                    raise ValueError(
+                        f"task {number} must come after task {before}, for which it waits"
+                    )
         self.tasks = tasks
         self.steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
