@@ -114,7 +114,7 @@ def check_prefix(prefix: str) -> None:
     Raises
     ------
     InputError
-        It ends in a folder, or files cannot be written where it leads.
+        The prefix names a folder, or files cannot be written there.
     """
     path = Path(prefix)
     if prefix.endswith(("/", "/.")) or path.name in ("", ".."):

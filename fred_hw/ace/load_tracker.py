@@ -169,7 +169,10 @@ class LoadTracker(Unit):
     def _book(
         self, m: Module, dimension: Value, loads: Sequence[Signal], left: Signal, first: Value
     ) -> None:
-        """Reduce the chunk size by a reduce-scatter, and add the sent bytes to the load."""
+        """Add the bytes that a reduce-scatter sends to the load, and reduce the chunk size.
+
+        The chunk becomes as small as the part of it that each NPU has after the reduce-scatter.
+        """
         both = [*zip(self.npus, self.reciprocals, strict=True)]
         shifts = [left >> (npus.bit_length() - 1) for npus in self.npus]
         sends = [

@@ -70,7 +70,7 @@ class EndpointProgram(ABC):
     @property
     @abstractmethod
     def link(self) -> SwitchSpec:
-        """Specification of the endpoints."""
+        """Specification of the link endpoints."""
 
     @property
     @abstractmethod

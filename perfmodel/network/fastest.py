@@ -112,9 +112,9 @@ class _Search:
     def stage(
         self, stage: Stage, limit_s: float, *, first: bool, last: bool
     ) -> tuple[float, str] | None:
-        """Return the least time of a stage and its algorithm; None if all exceed the limit [s].
+        """Return the least time of a stage [s] and its algorithm; None if none can meet the limit.
 
-        A stage that is not the last takes until its sources know of its end.
+        The time of every stage but the last includes the ack that reports its end to its sources.
         """
         key = (stage, first, last)
         if key in self._known:

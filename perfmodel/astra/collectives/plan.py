@@ -25,20 +25,20 @@ class Axis:
     Parameters
     ----------
     queue : int
-        Dimension whose chunks wait for each other.
+        Dimension in whose queue the chunks wait.
     count : int
         NPUs in a phase.
     stride : int
-        Between their numbers, unless they are listed.
+        Difference between the numbers of adjacent members, unless ``listed`` is given.
     algorithm : str
-        ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or of a broadcast
-        or a reduce ``chain``.
+        ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or ``chain`` (broadcast
+        and reduce).
     window : int
-        Messages that a direct algorithm has on their way at a time; 0 for all.
+        Messages that an NPU has in flight at a time in a direct algorithm; 0 for all.
     listed : tuple of int or None
-        The NPUs in the order of their ring, if they are listed.
+        Members in ring order, for a group without a stride.
     root : int
-        Place that a broadcast begins at, or a reduce ends at.
+        Position of the root of a broadcast or reduce.
     """
 
     queue: int

@@ -101,7 +101,7 @@ class Simulation:
     topology : Topology
         Rates and latencies of links and nodes.
     parameters : RoceFile
-        Of switches, senders and congestion control.
+        Parameters of switches, senders and congestion control.
     """
 
     def __init__(self, topology: Topology, parameters: RoceFile) -> None:
