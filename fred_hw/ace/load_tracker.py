@@ -38,7 +38,7 @@ class LoadTracker(Unit):
     npus : sequence of int
         NPUs in a line of each dimension, powers of two from 2 on; 1 to 8 dimensions.
     reciprocals : sequence of int
-        Of the bandwidth of each dimension, 1 or more; only ratios matter.
+        Reciprocal of the bandwidth of each dimension, 1 or more; only ratios matter.
     load_width : int
         Bits of a load, 1 or more. Loads saturate.
     chunk_width : int

@@ -36,13 +36,13 @@ def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool =
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     asked : Request
-        What runs, by any algorithm.
+        The collective to time; its algorithm is ignored.
     size : Size
         The vector.
     automatic : bool
-        As for ``select.candidates``.
+        See ``select.candidates``.
 
     Raises
     ------

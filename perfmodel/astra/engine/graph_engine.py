@@ -55,7 +55,7 @@ class GraphEngine:
     setup : Setup
         Network and system.
     model : str
-        One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
+        Network model, one of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     on_complete : callable or None
         Called with rank, operation, start and end [ns] of each operation that ends.
     jobs : sequence of Job or None

@@ -31,11 +31,11 @@ class Messages(ABC):
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the schedule runs.
     schedule : Schedule
-        Of one byte: every message on its own, or passes around rings alone.
+        Schedule of one byte: all messages one by one, or only passes around rings.
     conditions : Conditions
-        They change nothing here.
+        Not used by this model.
 
     Raises
     ------

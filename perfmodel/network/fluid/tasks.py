@@ -35,7 +35,7 @@ class Run:
     Parameters
     ----------
     start_s, end_s : tuple of float
-        Of each task [s]. It starts when all that it waits for is complete.
+        Start and end of each task [s]. A task starts when all tasks that it waits for are complete.
     jumps : tuple of Jump
         Periods that were left out.
     """
@@ -62,7 +62,7 @@ class Simulation:
     Parameters
     ----------
     tasks : sequence of Task
-        Each after those that it waits for.
+        Tasks, each listed after the tasks that it waits for.
     capacities : sequence of float
         Payload bandwidth of each link [B/s].
     """

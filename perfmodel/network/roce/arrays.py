@@ -76,7 +76,7 @@ def with_paths(
     count : int
         Number of paths already stored, which is the number of the first new path.
     topology, parameters : Topology, RoceFile
-        As for ``Simulation``.
+        See ``Simulation``.
     paths : sequence of tuple of int
         Links of each new path.
 

@@ -172,7 +172,7 @@ def config_text(parameters: RoceFile, source: str) -> str:
     parameters : RoceFile
         The parameters; ``train_packets`` is left out, as ns-3 simulates each packet.
     source : str
-        Where they are from, for error lines.
+        Source of the parameters, for error messages.
 
     Raises
     ------
