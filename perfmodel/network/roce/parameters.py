@@ -251,7 +251,7 @@ class RoceFile(FileModel):
                 message = f"must be above kmin_kb, {row.kmin_kb:g}, not {row.kmax_kb:g}"
                 raise InputError(source, f"{field}.kmax_kb", message)
             if row.gbps in rates:
-                message = f"must be in one row, not {row.gbps:g} Gb/s in two"
+                message = f"must be different in each row, not {row.gbps:g} Gb/s in two rows"
                 raise InputError(source, f"{field}.gbps", message)
             rates.add(row.gbps)
         low, high = self.timely.t_low_us, self.timely.t_high_us
