@@ -332,7 +332,7 @@ class _Served:
         )
 
     def repeat(self, before: "_Served", times: int, period_s: float) -> None:
-        """Repeat a number of times what the links have served since an earlier state."""
+        """Repeat everything that the links have served since an earlier state ``times`` times."""
         links = self._links
         for number, link in self._changed(before):
             queue = links.queues[number]
