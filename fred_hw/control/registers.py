@@ -218,7 +218,7 @@ class RegisterMap:
     description : str
         Paragraphs above the table.
     registers : tuple of Register
-        By address.
+        Registers in the order of their addresses.
 
     Raises
     ------

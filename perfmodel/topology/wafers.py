@@ -52,20 +52,20 @@ class WafersTopology(Topology):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name as the user wrote it.
     wafer : Topology
-        Each wafer; has I/O controllers.
+        Topology of each wafer, with I/O controllers.
     wafers : int
-        How many, 2 or more.
+        Number of wafers, 2 or more.
     join : str
         One of ``JOINS``.
     bytes_per_s : float or None
         Bandwidth of each controller to other wafers, each direction, which its links share equally
         [B/s]; that of the controller's link on the wafer if None.
     latency_s : float
-        Of each link between wafers, each direction [s].
+        Latency of each link between wafers, in each direction [s].
     timing : SwitchTiming or None
-        Of the switches of the join ``fred``.
+        Timing of the switches of the join ``fred``.
     """
 
     neighbours_matter = True

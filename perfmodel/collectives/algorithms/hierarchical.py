@@ -98,7 +98,7 @@ def least_s(
     topology, pattern, groups, size_bytes
         As for ``bounds.volume_s``.
     rotated : bool
-        As for :func:`hierarchical`.
+        See :func:`hierarchical`.
     """
     times = 2 if pattern == "all_reduce" else 1
     longest_s = scattered_s(topology, pattern, groups, size_bytes)
