@@ -165,7 +165,10 @@ def _clock(
 
 
 def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> Iterator[HardwareRow]:
-    """Yield latencies of a flit: through a unit, and between NPUs without endpoints."""
+    """Yield latencies of a flit: through one switch or router, and from NPU to NPU.
+
+    Latencies from NPU to NPU do not include the endpoints.
+    """
     from perfmodel.published import LINK_LATENCY_S
     from perfmodel.switch_timing.record import SHIPPED, load_record
 

@@ -92,7 +92,7 @@ class EndpointSpec(FileModel, validate_default=True):
 
     @property
     def suffix(self) -> str:
-        """Part of a generated name for these sizes, without defaults."""
+        """Part of a generated name: the sizes that differ from their defaults."""
         letters = {
             "fsms": "m",
             "slots": "s",

@@ -62,7 +62,7 @@ def _told_as(what: str) -> str | None:
 def track(items: Sequence[T], what: str) -> Iterable[T]:
     """Yield ``items``, and report to a listener how many are done.
 
-    Loops within this one are reported until its first item is done.
+    Until the first item is done, progress of loops inside this one is reported instead.
 
     Parameters
     ----------

@@ -248,8 +248,8 @@ class ProtocolSpec(FileModel, validate_default=True):
     packet_flits : int
         Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
-        From a flit that leaves to the return of its credit [cycles], 1 to 255: 2 x 20 ns at a flit
-        per cycle of 512 B and 600 GB/s are 47.
+        Time from a flit that leaves to the return of its credit [cycles], 1 to 255: 2 x 20 ns at a
+        flit per cycle of 512 B and 600 GB/s are 47.
     buffer_packets : int
         Largest packets for which each virtual channel of an input port has buffer space, 2 to 64,
         and 255 flits at most. The published 24 KB are 6 packets of 4 KB, the bandwidth times the

@@ -140,8 +140,8 @@ def parse_json(text: str, max_values: int = MAX_VALUES) -> Any:
     Raises
     ------
     InputError
-        It is no such text, a key is there twice in a mapping, or it is beyond the bounds of this
-        module; names neither source nor field.
+        The text is not JSON, a key occurs twice in an object, or the text is beyond the bounds of
+        this module. The error names neither source nor field.
     """
     try:
         return _from_json(text, max_values)
@@ -179,7 +179,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names: set[str] = set()
         twice = next(name for name, _ in pairs if name in names or names.add(name))
-        raise BadTextError(f"the key {twice!r:.60} may be there once")
+        raise BadTextError(f"the key {twice!r:.60} must occur only once")
     return found
 
 
@@ -190,7 +190,7 @@ def _integer(text: str) -> int:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise BadTextError(f"JSON has no {text}")
+    raise BadTextError(f"{text} is not a JSON value")
 
 
 def _count(data: Any, max_values: int) -> None:

@@ -77,7 +77,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise BadTextError("one document is read, and another begins", line)
+                    raise BadTextError("the file must have only one document", line)
                 continue
             if isinstance(event, yaml.CollectionEndEvent):
                 value, _, anchor, before = open_.pop()
@@ -132,9 +132,9 @@ def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
     elif isinstance(value, list | dict):
         raise BadTextError("a key must be text or a number, not a list or a mapping", line)
     elif value == "<<":
-        raise BadTextError("mappings are not merged, so << may not be a key", line)
+        raise BadTextError("mappings cannot be merged, so << must not be a key", line)
     elif value in parent:
-        raise BadTextError(f"the key {value!r:.60} may be there once", line)
+        raise BadTextError(f"the key {value!r:.60} must occur only once", line)
     else:
         parent[value] = None  # reserves its position before its value ends
         waiting.append(value)

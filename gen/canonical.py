@@ -32,7 +32,10 @@ __all__ = ["canonical_hash"]
 
 @dataclass(frozen=True)
 class _Hashed:
-    """A module with known hash, and the form in which its instances are connected."""
+    """Hash of a module, and what is needed to hash its instances.
+
+    These are its ports and parameters by name, and the places of the ports that drive.
+    """
 
     sha256: str
     ports: Mapping[str, int]

@@ -24,7 +24,7 @@ def made_in_halves(
         Names, and the approximate cost of each, in any unit.
     make : callable
         Returns the text of a name; must not change shared state.
-    told : callable
+    announce : callable
         Called with the size of each result that is started here, or was made by the copy.
 
     Raises

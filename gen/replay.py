@@ -113,7 +113,7 @@ def replay_on_path(spec: SwitchSpec, path: LongestPath) -> dict[str, Any]:
     ----------
     spec : SwitchSpec
         Specification of the endpoints.
-    way : LongestWay
+    path : LongestPath
         Longest route of the fabric.
     """
     protocol = spec.protocol

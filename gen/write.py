@@ -82,7 +82,7 @@ def check_file(path: Path) -> None:
     Raises
     ------
     InputError
-        The path is a folder or a socket, or what is there cannot be written to, or its folder not.
+        The path is a folder or a socket, or the file or its folder cannot be written to.
     """
     check_files((path,))
 
@@ -93,7 +93,7 @@ def check_files(paths: Iterable[Path]) -> None:
     Raises
     ------
     InputError
-        As for ``check_file`` of each, or two paths are the same file.
+        A path is refused by ``check_file``, or two paths are the same file.
     """
     targets = [_find(path) for path in track(list(paths), "files")]
     _refuse_twins(targets)
@@ -114,11 +114,13 @@ def check_prefix(prefix: str) -> None:
     Raises
     ------
     InputError
-        It ends in a folder, or files cannot be written where it leads.
+        The prefix names a folder, or files cannot be written there.
     """
     path = Path(prefix)
     if prefix.endswith(("/", "/.")) or path.name in ("", ".."):
-        raise InputError(prefix, "", "must end in the beginning of a name, not in a folder")
+        raise InputError(
+            prefix, "", "must end with the beginning of a file name, not with a folder"
+        )
     check_folder(path.parent)
     try:
         _status(path)  # raises for names that are too long
@@ -141,7 +143,7 @@ def _refuse_twins(targets: Iterable[_Target]) -> None:
     places: set[Path] = set()
     for target in targets:
         if target.is_file and target.place in places:
-            raise InputError(str(target.path), "", "must be another file than that of the others")
+            raise InputError(str(target.path), "", "must be a file that no other path names")
         places.add(target.place)
 
 

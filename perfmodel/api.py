@@ -152,7 +152,7 @@ class Wafer:
         Parameters
         ----------
         workload, memory : str or Path or Workload
-            As for :meth:`estimate`.
+            See :meth:`estimate`.
         samples : int or None
             In an iteration, for each replica; those of the workload if None.
         least_npus : int or None
@@ -162,7 +162,7 @@ class Wafer:
         sp : bool
             Whether to try sequence parallelism too.
         **options : str
-            As for :meth:`estimate`.
+            See :meth:`estimate`.
 
         Raises
         ------

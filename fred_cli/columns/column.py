@@ -44,7 +44,7 @@ class Column:
     number: bool = True
 
     def shown(self, row: object) -> str:
-        """Return the text that the terminal and the page show."""
+        """Return the value of a row as text, for the terminal and the page."""
         if isinstance(self.text, str):
             return self.text.format(self.value(row))
         return self.text(row)

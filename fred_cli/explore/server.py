@@ -88,7 +88,7 @@ def open_server(source: Source, title: str, port: int) -> _Server:
     try:
         server = _Server((HOST, port), _Handler)
     except OSError as error:
-        message = f"must be a port that is free, not {port} ({error.strerror})"
+        message = f"must be a free port, not {port} ({error.strerror})"
         raise InputError("--port", "", message) from None
     server.source, server.title = source, title
     return server

@@ -51,13 +51,14 @@ class AceChannel(Unit):
     requests : Out(stream.Signature(request_layout(spec)))
         Reads of memory.
     operand_requests : Out(stream.Signature(request_layout(spec)))
-        If ``endpoint.read_ports`` is 2: those of all parts but the first of each chunk.
+        If ``endpoint.read_ports`` is 2: reads of all parts but the first of each chunk.
     begun, loaded : In(1)
-        High for a cycle per chunk whose first part has come, and per other part that has.
+        ``begun`` is high for a cycle when the first part of a chunk has arrived, ``loaded`` when
+        another part has.
     send, receive : Out(send_word_signature(spec)), Out(receive_word_signature(spec))
-        The next flit to go, and what the next one to come is.
+        The next flit to send, and a description of the next flit to receive.
     idle : In(1)
-        All that was sent is acknowledged, and nothing is on its way to the link.
+        All sent packets are acknowledged, and no flit is on its way to the link.
     send_flow, receive_flow : Out(flow_layout(spec))
         Flows of the circuit; no flow before the first descriptor that sets it.
     came, enough : In(1), Out(1)
@@ -65,7 +66,8 @@ class AceChannel(Unit):
         all that the descriptor wants, and the next one if its flow is the same; or when
         ``buffer_flits`` flits that are in no message under way have been accepted.
     busy, done : Out(1)
-        A descriptor is carried out or waits; high for a cycle at the end of each.
+        ``busy``: a descriptor is executed or waits. ``done``: high for a cycle at the end of each
+        descriptor.
 
     Timing
     ------

@@ -34,15 +34,16 @@ class AceControl(Unit):
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave, see ``axi_lite_members``.
     irq : Out(1)
-        High while a bit of ERROR or DONE is set that is enabled.
+        High while an enabled bit of ERROR or DONE is set.
     valid, ready, work : Out(3), In(3), Out(work_layout(spec))
         A prepared descriptor for a circuit's queue, and queues with space.
     busy, done, idle : In(3)
-        Circuits that carry out a descriptor; that end one; all of whose packets are acknowledged.
+        One bit for each channel. ``busy``: the channel executes a descriptor. ``done``: it ends
+        one. ``idle``: all its packets are acknowledged.
     up : In(1)
         The link is up.
     address : Out(address)
-        Of this end in the fabric.
+        Address of this endpoint in the fabric.
     send_clear, receive_clear : Out(3)
         Start the numbers of a circuit's flow at 0.
     forget : Out(phases)
@@ -51,8 +52,8 @@ class AceControl(Unit):
     partner, link : In(1)
         Errors of the link, see ``CAUSES``.
     counts : In(read_ports * len(COUNTERS))
-        How many of what each of ``COUNTERS`` counts there were in the cycle, the first one lowest,
-        each in as many bits as ports read memory.
+        Increment of each of ``COUNTERS`` in this cycle, ``read_ports`` bits each, the first counter
+        in the lowest bits.
 
     Timing
     ------

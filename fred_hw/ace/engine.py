@@ -38,23 +38,23 @@ class AceEngine(Unit):
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/reference/endpoint.md.
     irq : Out(1)
-        High while an error is set, or a descriptor done, that is enabled to interrupt.
+        High while an error is set or a descriptor is done for which the interrupt is enabled.
     memory : Out(memory_signature(spec))
-        To the NPU's memory.
+        Reads and writes of the NPU's memory.
     send, receive : Out(payload_signature(spec)).array(3), In(payload_signature(spec)).array(3)
         Packets of each circuit.
     send_flow, receive_flow : Out(ArrayLayout(flow_layout(spec), 3))
-        Their flows.
+        Flows of the packets in ``send`` and ``receive``.
     send_clear, receive_clear : Out(3)
-        As of ``Endpoint``.
+        See ``Endpoint``.
     forget : Out(phases)
-        As of ``Endpoint``.
+        See ``Endpoint``.
     receive_enough, receive_came : Out(3), In(3)
-        As of ``Endpoint``.
+        See ``Endpoint``.
     idle, up : In(3), In(1)
-        As of ``Endpoint``.
+        See ``Endpoint``.
     address : Out(address)
-        Of this end in the fabric.
+        Address of this endpoint in the fabric.
     partner, link, rewinds, dropped : In(1)
         Events of the link to count and to report.
 

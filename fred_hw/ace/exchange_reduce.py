@@ -24,13 +24,13 @@ def convert_exchange_reduce(m: Module, spec: SwitchSpec, work: data.View, applie
     Parameters
     ----------
     m : Module
-        Where the work item is kept.
+        Module to which the conversion is added.
     spec : SwitchSpec
         Sizes.
     work : View of work_layout(spec)
         The exchange.
     applies : Value
-        Turn it, in this cycle.
+        Convert the exchange in this cycle.
     """
     count = count_bits(spec)
     sends, comes = work.total != 0, work.direct != 0

@@ -28,15 +28,18 @@ class AceFsm(Unit):
     work : In(work_layout(spec))
         Constant while ``busy``.
     begins, i : In(1), In(slot_bits(spec))
-        Own a chunk, which is loaded, and its slot.
+        ``begins``: take over a loaded chunk. ``i``: its slot.
     busy, slot : Out(1), Out(slot_bits(spec))
         A chunk is owned, in this slot.
     send, receive : Out(1)
-        The next message may go, as it is in the slot, and may come.
+        ``send``: the next message is in the slot and may be sent. ``receive``: the next message may
+        be received.
     send_taken, send_done : In(1)
-        It goes, only while ``send`` is high; all flits of a message have been read.
+        ``send_taken``: the message is sent from now on; only while ``send`` is high. ``send_done``:
+        all flits of a message have been read.
     receive_taken, receive_done : In(1)
-        It comes, only while ``receive`` is high; all that came of it is in the slot.
+        ``receive_taken``: the message is received from now on; only while ``receive`` is high.
+        ``receive_done``: all received flits of a message are in the slot.
 
     Timing
     ------

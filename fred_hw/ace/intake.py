@@ -34,11 +34,11 @@ class AceIntake(Unit):
     Members
     -------
     words : In(receive_word_signature(spec)).array(3)
-        What each circuit expects.
+        The next flit that each channel expects.
     receive : In(payload_signature(spec)).array(3)
-        What comes from the link.
+        Flits from the link.
     operand : Out(slot_read_signature(spec))
-        Read of what a flit is reduced with.
+        Read of the operand with which a flit is reduced.
     stores, store : Out(1), Out(load_layout(spec))
         Flits back to slots.
     write : Out(stream.Signature(write_layout(spec)))

@@ -38,7 +38,7 @@ class LoadTracker(Unit):
     npus : sequence of int
         NPUs in a line of each dimension, powers of two from 2 on; 1 to 8 dimensions.
     reciprocals : sequence of int
-        Of the bandwidth of each dimension, 1 or more; only ratios matter.
+        Reciprocal of the bandwidth of each dimension, 1 or more; only ratios matter.
     load_width : int
         Bits of a load, 1 or more. Loads saturate.
     chunk_width : int
@@ -169,7 +169,10 @@ class LoadTracker(Unit):
     def _book(
         self, m: Module, dimension: Value, loads: Sequence[Signal], left: Signal, first: Value
     ) -> None:
-        """Reduce the chunk size by a reduce-scatter, and add the sent bytes to the load."""
+        """Add the bytes that a reduce-scatter sends to the load, and reduce the chunk size.
+
+        The chunk becomes as small as the part of it that each NPU has after the reduce-scatter.
+        """
         both = [*zip(self.npus, self.reciprocals, strict=True)]
         shifts = [left >> (npus.bit_length() - 1) for npus in self.npus]
         sends = [

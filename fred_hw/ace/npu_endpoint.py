@@ -32,37 +32,37 @@ class NpuEndpoint(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        That of the switch, or the router, at the other end; flits must have a power of two of
-        bytes.
+        Specification of the switch or router at the other end of the link; flits must have a power
+        of two of bytes.
 
     Members
     -------
     s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high, and
-        ``tlast``, which the header says too, is not looked at.
+        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high. ``tlast`` is
+        ignored, since the header has the same information.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     m_axis_read_tvalid, read_tready, read_tdata : Out(1), In(1), Out(40)
-        To memory: addresses of flits to read [bytes].
+        Addresses of flits to read from memory [bytes].
     s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In(data_width)
-        From memory: the flits, in that order.
+        Flits from memory, in the order of the addresses.
     m_axis_operand_read_tvalid, operand_read_tready, operand_read_tdata : Out(1), In(1), Out(40)
-        If ``endpoint.read_ports`` is 2: to memory, addresses of flits that are added to those that
-        come. Each port goes on while the other one waits.
+        If ``endpoint.read_ports`` is 2: addresses of flits in memory that are added to received
+        flits. Each port continues while the other one waits.
     s_axis_operand_data_tvalid, operand_data_tready : In(1), Out(1)
-        If ``endpoint.read_ports`` is 2: from memory, as ``s_axis_data``.
+        If ``endpoint.read_ports`` is 2: flits from memory, as ``s_axis_data``.
     s_axis_operand_data_tdata : In(data_width)
-        If ``endpoint.read_ports`` is 2: those flits, in that order.
+        If ``endpoint.read_ports`` is 2: the flits to add, in the order of the addresses.
     m_axis_write_tvalid, write_tready : Out(1), In(1)
-        To memory: writes. One that is taken counts as written.
+        Writes to memory. A write that memory has taken counts as complete.
     m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
-        The flits, and their addresses [bytes].
+        The flits to write, and their addresses [bytes].
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/reference/endpoint.md.
     session_id : In(8)
         See ``LinkSession``.
     irq : Out(1)
-        High while an error is set, or a descriptor done, that is enabled to interrupt.
+        High while an error is set or a descriptor is done for which the interrupt is enabled.
 
     Timing
     ------

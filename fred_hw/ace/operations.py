@@ -48,9 +48,9 @@ class FlowId:
     number : int
         Phase, 0 or more, or address, 0 to 127.
     unicast : bool
-        Whether it is an address.
+        Whether ``number`` is an address.
     generation : int
-        Of the phase, 0 to 65,535: how often software has written it before.
+        Generation of the phase, 0 to 65,535: how often software has written the phase before.
     """
 
     number: int
@@ -74,7 +74,7 @@ class Buffer:
     Parameters
     ----------
     address, size : int
-        In bytes, multiples of a flit.
+        Address and size [bytes], multiples of a flit.
     """
 
     address: int
@@ -92,9 +92,9 @@ class Ring:
     Parameters
     ----------
     members, rank : int
-        How many there are, 2 to 64, and which one this is.
+        Number of members, 2 to 64, and the position of this member.
     message_bytes : int
-        Bytes of a message; as many as there are members have space in a slot.
+        Bytes of a message; a slot has space for one message of each member.
     fsms : int
         State machines to use, alike in the whole ring.
     """
@@ -118,14 +118,16 @@ class Descriptor:
     Parameters
     ----------
     operation, circuit : str
-        One of ``OPERATIONS`` but "none", or ``EXCHANGE_REDUCE``, and one of ``DATA_CIRCUITS``.
+        Operation, one of ``OPERATIONS`` except "none", or ``EXCHANGE_REDUCE``; and virtual channel,
+        one of ``DATA_CIRCUITS``.
     source, destination : Buffer, optional
-        What is sent or reduced, and where results go. All-gathers are in place: this one's block
-        is read from ``source`` and not written, so both are usually the same.
+        Data to send or reduce, and place of the results. All-gathers are in place: the block of
+        this endpoint is read from ``source`` and not written, so both buffers are usually the same.
     send, receive : FlowId, optional
-        Flows; one that is None stays as it is, and nothing is sent or received in it.
+        Flows to set. A flow that is None is not changed, and nothing is sent or received in it.
     ring : Ring, optional
-        Of a ring, whose blocks are as large as ``source`` divided by its members, rounded up.
+        The ring of a ring operation. Its blocks are as large as ``source`` divided by the members,
+        rounded up.
     """
 
     operation: str
@@ -217,11 +219,11 @@ def reduce_in_network(
     Parameters
     ----------
     flows : sequence of FlowId
-        A phase for each member, which reduces what all send to that one.
+        One phase for each member, which reduces what all members send to that member.
     rank : int
-        Which member this is.
+        Position of this member.
     buffer, result : Buffer
-        All blocks, and where this one's goes.
+        All blocks, and the place of the result of this member.
     """
     parts = []
     for index, flow in enumerate(flows):

@@ -30,11 +30,11 @@ class AceOutlet(Unit):
     Members
     -------
     words : In(send_word_signature(spec)).array(3)
-        What each circuit has to send.
+        The next flit that each channel has to send.
     slots : Out(slot_read_signature(spec))
         Reads of slots.
     send : Out(payload_signature(spec)).array(3)
-        To the link.
+        Flits to the link.
 
     Timing
     ------

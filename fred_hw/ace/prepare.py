@@ -80,21 +80,23 @@ class AcePrepare(Unit):
     Members
     -------
     operation, circuit : In(3), In(2)
-        An operation other than 0 begins, unless one is ``busy``; its circuit.
+        An operation other than 0 begins the preparation of a descriptor, unless ``busy`` is high;
+        its channel.
     descriptor : In(descriptor_layout())
-        The rest of it, in that cycle.
+        The other fields of the descriptor, in the same cycle as the operation.
     forget : In(phases)
-        Phases that may have another generation from now on; none of ``phases``.
+        Phases that may have another generation from now on; none of them is in ``phases``.
     busy, phases : Out(1), Out(phases)
-        A descriptor is prepared; the phases that it names.
+        ``busy``: a descriptor is being prepared. ``phases``: the phases that it names.
     valid, ready : Out(3), In(3)
-        One bit for a cycle when one is ready, and queues that have space.
+        ``valid``: one bit for a cycle when a descriptor is prepared. ``ready``: queues that have
+        space.
     o : Out(work_layout(spec))
-        What is queued.
+        The prepared descriptor.
     discards : In(1)
         The descriptor of ``valid`` is not queued after all, so its generations are not kept.
     refused : Out(5)
-        A bit of ``REASONS`` for a cycle when one is refused.
+        A bit of ``REASONS`` for a cycle when a descriptor is refused.
 
     Timing
     ------

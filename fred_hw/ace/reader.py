@@ -41,14 +41,14 @@ class AceReader(Unit):
     i : In(stream.Signature(request_layout(spec))).array(3)
         Reads of each circuit, a mark at the last of each part or in its place.
     read : Out(stream.Signature(word_bits(spec)))
-        To memory, see ``memory_signature``: addresses.
+        Addresses of words to read, see ``memory_signature``.
     data : In(stream.Signature(data_width))
-        From memory: the words.
+        Words from memory.
     valid, ready, o : Out(1), In(1), Out(load_layout(spec))
-        A word that came, until it is taken.
+        A word from memory, offered until it is taken.
     begun, loaded : Out(3)
-        High for a cycle when the first part of a chunk of the circuit is taken, and when another
-        part is.
+        ``begun`` is high for a cycle when the first part of a chunk of the channel is taken,
+        ``loaded`` when another part is.
 
     Timing
     ------

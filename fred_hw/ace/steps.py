@@ -32,11 +32,11 @@ class Step:
     Parameters
     ----------
     address : int
-        Of a word [bytes].
+        Address of a word [bytes].
     value : int
-        What is written, or waited for.
+        Value to write, or to wait for.
     mask : int
-        Bits that are waited for; 0 of a write.
+        Bits to wait for; 0 for a write.
     """
 
     address: int
@@ -70,7 +70,7 @@ class EndpointProgram(ABC):
     @property
     @abstractmethod
     def link(self) -> SwitchSpec:
-        """Specification of the endpoints."""
+        """Specification of the link endpoints."""
 
     @property
     @abstractmethod

@@ -34,15 +34,16 @@ class AceTurns(Unit):
     ahead : In(1)
         The first step has the second part, and so on; constant.
     begins : In(1)
-        Begin.
+        Start with the first turn.
     turn : Out(fsms)
-        One bit, or none while it is not known and before and behind all.
+        State machine whose turn it is, as one bit; 0 before the first turn, after the last one, and
+        while the next turn is computed.
     place, offset, size : Out(place_bits(spec)), Out(count_bits(spec) + 1), Out(size_bits(spec))
         The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
     step, first, last : Out(7), Out(1), Out(1)
         Number of the step, and whether it is the first and the last of the chunk.
     advance : In(1)
-        Go on; only while ``turn`` has a bit.
+        Go on to the next turn; only while ``turn`` has a bit.
     active : Out(1)
         High from ``begins`` until all turns are over.
 

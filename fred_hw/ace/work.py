@@ -150,9 +150,9 @@ def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     valid, take : Out(1), In(1)
-        There is one; it is taken.
+        ``valid``: the channel has a flit to send. ``take``: the flit is taken.
     slot, place, last : Out(slot_bits(spec)), Out(place_bits(spec)), Out(1)
-        Where it is, and whether it ends a packet.
+        Place of the flit, and whether the flit ends a packet.
     """
     members = {
         "valid": Out(1),
@@ -185,9 +185,9 @@ def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     valid, take : Out(1), In(1)
-        One is expected; it has come.
+        ``valid``: the channel expects a flit. ``take``: the flit has arrived.
     payload : Out(receive_layout(spec))
-        What it is.
+        Description of the expected flit.
     stored : In(1)
         High for a cycle per flit that memory has taken.
     done : In(fsms)

@@ -77,7 +77,9 @@ def _checked_group(kind: str, members: Iterable[int], root: int | None) -> Membe
             raise ValueError(f"root must be left out of collective {kind}, not {root!r}")
         check_int("root", root, minimum=0)
     if len({*group, *([] if root is None else [root])}) < 2 or not group:
-        raise ValueError(f"members must be two ports or more with the root, not {list(group)}")
+        raise ValueError(
+            f"members must be at least two ports, including the root, not {list(group)}"
+        )
     return group
 
 

@@ -30,7 +30,7 @@ class Effort:
     Parameters
     ----------
     conflicts : int
-        All there is to spend, 0 or more.
+        Budget at the start, 0 or more.
     """
 
     def __init__(self, conflicts: int) -> None:
@@ -68,11 +68,11 @@ class PathSolver:
     sharing : Sharing
         The flows.
     flows : sequence of int
-        Those that subsets are taken from.
+        Flows from which subsets are taken.
     middle_switches : int
         Colours, 2 or more.
     effort : Effort
-        Paid from.
+        Budget from which solver calls are paid.
     """
 
     def __init__(

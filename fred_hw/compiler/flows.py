@@ -96,7 +96,7 @@ class FlowEntry(FileModel):
     inputs : list of int
         Input ports whose operands are reduced, numbers from 0 below `ports`, each once.
     outputs : list of int
-        Output ports that get the result, likewise.
+        Output ports that get the result, numbers from 0 below `ports`, each once.
     """
 
     inputs: Annotated[Any, _PORTS]

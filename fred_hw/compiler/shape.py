@@ -69,8 +69,8 @@ class Field:
     Parameters
     ----------
     path : str
-        Where the switch is: its name behind those of the subswitches around it, with dots
-        between, as in ``middle_0.r_1``.
+        Path of the switch: names of the enclosing subswitches and its own name, separated by dots,
+        as in ``middle_0.r_1``.
     kind : str
         ``R``, ``D``, ``RD``, ``demux`` or ``mux``.
     offset, width : int

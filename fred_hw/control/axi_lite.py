@@ -123,7 +123,8 @@ class AxiLiteRegisters(Unit):
                 more = _field_members(register, field)
                 if taken := sorted(members.keys() & more.keys()):
                     raise ValueError(
-                        f"members of {register.name} must have free names, not {taken}"
+                        f"members of {register.name} must have names that are not in use, "
+                        f"not {taken}"
                     )
                 members |= more
         super().__init__(members)

@@ -74,8 +74,8 @@ class Field:
         check_int(f"value of field {self.name}", self.value, minimum=0, maximum=most)
         if len(self.names) > 1 << self.width:
             raise ValueError(
-                f"names of field {self.name} must be {1 << self.width} or fewer in "
-                f"{self.width} bits, not {len(self.names)}"
+                f"field {self.name} of {self.width} bits must have at most "
+                f"{1 << self.width} names, not {len(self.names)}"
             )
         if self.loads and self.access != "rw":
             raise ValueError(
@@ -218,7 +218,7 @@ class RegisterMap:
     description : str
         Paragraphs above the table.
     registers : tuple of Register
-        By address.
+        Registers in the order of their addresses.
 
     Raises
     ------

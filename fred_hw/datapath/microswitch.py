@@ -131,7 +131,7 @@ class RDMicroswitch(_Reducing):
     Parameters
     ----------
     spec : SwitchSpec
-        Gives lanes, operation and pipeline registers.
+        Specification, which determines lanes, operation and pipeline registers.
 
     Members
     -------

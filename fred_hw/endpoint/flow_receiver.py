@@ -76,7 +76,8 @@ class FlowReceiver(Unit):
     broken : In(1)
         High for a cycle for a flit that does not continue the packet of the previous one.
     ask : In(message_signature(spec))
-        From the link; everything is ignored except requests for flows that are or were configured.
+        Messages from the link. All are ignored except requests for flows that are or were
+        configured.
     o : Out(payload_signature(spec))
         Packets, in order.
     message, message_ready : Out(message_signature(spec)), In(1)

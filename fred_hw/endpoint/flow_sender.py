@@ -83,11 +83,11 @@ class FlowSender(Unit):
     idle : Out(1)
         All accepted packets are acknowledged.
     message : In(message_signature(spec))
-        From the link; acks and nacks of other flows and generations are ignored.
+        Messages from the link. Acks and nacks of other flows and generations are ignored.
     crowding : In(crowding_layout())
         If sources choose routes: the latest load report of the router.
     o : Out(departure_signature(spec))
-        To the ``Transmitter``.
+        Packets to the ``Transmitter``.
     retransmit : Out(1)
         High for a cycle when packets will be retransmitted.
 

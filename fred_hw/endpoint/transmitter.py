@@ -38,11 +38,11 @@ class Transmitter(Unit):
     i : In(departure_signature(spec)).array(3)
         Flits from the ``FlowSender`` of each channel.
     credit : In(credit_signature(spec))
-        From the ``Deframer`` of the other direction.
+        Credits from the ``Deframer`` of the other direction.
     message : In(message_stream(spec))
         Control messages to send.
     link : In(sending_signature())
-        What the session allows on the link.
+        Flits that the session allows on the link.
     o : Out(framed_signature(spec))
         The link.
 

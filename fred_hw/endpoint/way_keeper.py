@@ -55,7 +55,7 @@ class WayKeeper(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from what is told to the choice, 2 to ``holds``.
+    Latency : 1 cycle from an input to the choice of the route, 2 to ``holds``.
     Throughput : a packet in each cycle.
     Paths : ``begins``, ``oldest`` and ``begun`` to ``turned``, the latter two to ``holds``.
     Reset : forgets all.

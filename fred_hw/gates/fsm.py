@@ -35,7 +35,7 @@ class Fsm:
         return (self._state & self._bits[name]).any()
 
     def state(self, name: str) -> AbstractContextManager[None]:
-        """Return the condition of the statements of a state."""
+        """Return a context manager for the statements of a state."""
         return self._m.If(self.ongoing(name))
 
     def go(self, name: str) -> None:

@@ -42,7 +42,7 @@ class Sender(Unit):
     Members
     -------
     credit : In(credit_signature(spec))
-        From the ``Deframer`` of the other direction.
+        Credits from the ``Deframer`` of the other direction.
     space : Out(3)
         For each channel whether the neighbour has space for a largest packet.
     start : In(3)

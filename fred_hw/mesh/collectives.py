@@ -54,7 +54,7 @@ def collective(place: Place, group: Sequence[int], pattern: str, algorithm: str)
     Parameters
     ----------
     place : Place
-        Where it is.
+        Mesh, virtual channels and buffers of the collective.
     group : sequence of int
         NPUs.
     pattern, algorithm : str
@@ -90,9 +90,9 @@ def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
     Parameters
     ----------
     place : Place
-        Where they are.
+        Mesh, virtual channels and buffers of the flows.
     flows : iterable of Flow
-        Each from one NPU, to others of which none has two.
+        Flows from one NPU each to other NPUs. No NPU receives two flows.
     """
     sends: list[dict[int, int]] = []
     for flow in flows:

@@ -208,7 +208,7 @@ def compile_for_mesh(
     size : int
         Bytes of each buffer, whole flits.
     algorithm : str
-        Of all-reduces, reduce-scatters and all-gathers, one of ``ALGORITHMS``, or "auto".
+        Algorithm of all-reduces, reduce-scatters and all-gathers, one of ``ALGORITHMS``, or "auto".
 
     Raises
     ------

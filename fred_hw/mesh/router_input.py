@@ -183,7 +183,7 @@ class RouterInput(Arrivals):
         m.d.sync += self.flit.valid.eq(read.en)
 
     def _find_way(self, m: Module) -> Signal:
-        """Find the output of a flit; return whether it has none, once checked."""
+        """Find the output of a flit; return a signal that is high a cycle later if it has none."""
         way = place(m, "way", Way(mesh=self.mesh, directions=self.directions))
         astray = Signal()
         m.d.comb += [

@@ -23,7 +23,7 @@ class Fork(NamedTuple):
     ends : tuple of int
         Addresses of its source and of its destination.
     x, y : int
-        Where it is.
+        Position of the router.
     start_x, end_x : int
         Columns of the source and of the destination.
     across, along : str
@@ -50,7 +50,7 @@ class WiredFork(NamedTuple):
     source, destination : Value
         Addresses of its ends.
     here, end : View
-        Where it is and where its end is: ``x`` and ``y``.
+        Positions of the router and of the destination: ``x`` and ``y``.
     columns : tuple of int
         Column of each address.
     across, along : Value

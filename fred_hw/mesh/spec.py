@@ -52,12 +52,13 @@ class MeshShape(FileModel):
     Parameters
     ----------
     width, height : int
-        Columns and rows of routers, 1 to 64 each, 2 routers or more.
+        Columns and rows of routers, 1 to 64 each, at least two routers in all.
     controllers : bool
         Whether each router has an I/O controller where it has no neighbour: one at an edge, two at
-        a corner. Otherwise these ports are left out. NPUs and controllers are 128 at most.
+        a corner. Otherwise these ports are left out. There are at most 128 NPUs and controllers.
     routing : str
-        How routers choose the route of a packet, one of ``ROUTINGS``; docs/explanation/mesh.md.
+        How routers choose the route of a packet, one of ``ROUTINGS``; see
+        docs/explanation/mesh.md.
     """
 
     width: Annotated[int, int_range(1, 64)]

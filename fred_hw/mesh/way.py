@@ -66,7 +66,7 @@ class Way(Unit):
     turned : In(1)
         Where sources choose: whether the packet goes the other way than addresses name.
     here : In(position_layout(mesh))
-        Where the router is.
+        Position of the router.
     exit : Out(port_bits(spec))
         Place of the port among ``directions``.
     astray : Out(1)

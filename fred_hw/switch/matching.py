@@ -35,7 +35,7 @@ class Matching(Unit):
     Attributes
     ----------
     port_count : int
-        Sources, and destinations.
+        Number of sources, and of destinations.
     """
 
     coming: list[data.View]

@@ -59,7 +59,9 @@ class MessageQueue(Unit):
     def __init__(self, *, layout: data.StructLayout) -> None:
         check_kind("MessageQueue layout", layout, data.StructLayout)
         if "sequence" not in layout.members:
-            raise ValueError(f"MessageQueue layout must have a sequence, not {layout!r}")
+            raise ValueError(
+                f"MessageQueue layout must have a field named sequence, not {layout!r}"
+            )
         self.layout = layout
         name = "_".join(f"{name}{shape}" for name, shape in layout.members.items())
         self.unit_name = f"message_queue_{name}"

@@ -72,8 +72,9 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     waiting, space, reaches : Out(3)
-        For each channel: a packet waits; the output has space; for a unicast, the output of the
-        packet has space.
+        One bit for each channel. ``waiting``: a packet of the channel waits at this port.
+        ``space``: the output of this port has space for the channel. ``reaches``: the output of the
+        waiting unicast has space.
     phases : Out(ArrayLayout(phase, 3))
         Phases of the waiting packets.
     serves : In(ArrayLayout(phases, 3))

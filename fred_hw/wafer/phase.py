@@ -30,7 +30,7 @@ class Entry(NamedTuple):
         rounds.
     flows : tuple of Flow
         Flows between NPUs, and controllers with endpoints.
-    ways : PhaseWays
+    paths : PhasePaths
         Configuration of each chiplet.
     """
 

@@ -25,7 +25,7 @@ class Round:
     ----------
     flows : tuple of Flow
         Flows between NPUs, and controllers with endpoints.
-    ways : PhaseWays
+    paths : PhasePaths
         Configuration of each chiplet in the round.
     """
 

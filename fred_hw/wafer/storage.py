@@ -68,7 +68,7 @@ def storage_ends(
     Parameters
     ----------
     plane, strategy : Plane, Strategy
-        As for ``storage_phases``.
+        See ``storage_phases``.
     weights : bool
         Whether weights are loaded and gradients stored.
 
@@ -120,7 +120,7 @@ def controllers_of(plane: Plane, groups: Sequence[Group], uses: Mapping[int, int
     groups : sequence of tuple of int
         NPUs of each group, at most as many groups as there are controllers.
     uses : mapping of int to int
-        How many other groups each controller has.
+        Number of other groups that each controller serves.
     """
     homes = [plane.homes[address][0] for address in range(plane.addresses)]
     free = list(range(plane.wafer.npus, plane.addresses))

@@ -168,7 +168,7 @@ class WaferTree(FileModel):
                 places[npu] = one.name
         missing = [npu for npu in range(self.npus) if npu not in places]
         if missing:
-            raise refused(f"npus: must each be connected to a switch, but {missing[0]} does not")
+            raise refused(f"npus: must each be connected to a switch, but NPU {missing[0]} is not")
 
     def _check_chiplets(self, number: int) -> None:
         """Fail if chiplets and links cannot be divided evenly over planes and each other."""
@@ -196,9 +196,9 @@ class WaferTree(FileModel):
         if links + one.spare != one.ports:
             spare = f", and {one.spare} spare" if one.spare else ""
             raise refused(
-                f"switches.{number}.ports: must be {links + one.spare}, its links: {len(one.npus)} "
-                f"to NPUs, {one.controllers} to controllers, {down} down, {one.uplinks} up{spare}; "
-                f"not {one.ports}"
+                f"switches.{number}.ports: must be {links + one.spare}, the number of its links "
+                f"({len(one.npus)} to NPUs, {one.controllers} to controllers, {down} down, "
+                f"{one.uplinks} up{spare}), not {one.ports}"
             )
 
     @cached_property

@@ -21,7 +21,7 @@ def load_fabric(text: str, protocol: ProtocolModel | None = None) -> Topology:
     Parameters
     ----------
     text, protocol : str, str or None
-        As for ``parse_topology``; links of ASTRA-sim have no protocol.
+        See ``parse_topology``; links of ASTRA-sim have no protocol.
 
     Raises
     ------

@@ -44,11 +44,11 @@ class Inputs:
         Communicator groups file, or one for each job; none for the process groups that metadata
         nodes of the traces list.
     model : str
-        One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
+        Network model, one of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
     protocol, algorithm : str
-        For built-in fabrics.
+        Protocol and algorithm of built-in fabrics.
     symmetry : bool
-        Whether what NPUs do alike is worked out once.
+        Whether identical work of NPUs is simulated once.
     repeats : bool
         Whether periods of traces are left out that are sure to take as long as those before.
     queues : int
@@ -59,7 +59,7 @@ class Inputs:
         Whether collectives, links and the use of compute are reported too, of a single workload.
         All nodes of all ranks are run then, also of traces that were exported from an iteration.
     roce : RoceFile or None
-        Parameters of network model roce; None for those by default.
+        Parameters of network model roce; None for the defaults.
     base : Path or None
         Folder that relative paths of networks start from; None is the working directory.
     """
@@ -95,15 +95,15 @@ class JobTimes:
     Parameters
     ----------
     job : str
-        Prefix of its traces.
+        Prefix of the traces of the job.
     npus : tuple of int
         NPU of each rank.
     priority : int
-        On links; a lower number goes first.
+        Priority on links; a lower number goes first.
     total_ns, alone_ns : int
-        From the begin to its end, with the others and without them [ns].
+        Time from the start to the end of the job, with the other jobs and without them [ns].
     ranks : tuple of RankTimes
-        Where the time of each rank goes, with the others.
+        Time of each rank by activity, with the other jobs.
     """
 
     job: str
@@ -140,7 +140,7 @@ class TraceEstimate:
     details : TraceDetails or None
         Collectives, links and the use of compute, if requested.
     spans : tuple of Span
-        All nodes in the order of their ends, with details.
+        All nodes in the order in which they end, if details are requested.
     congestion : mapping
         Pauses, marks, queues and rates by names in JSON; only with network model roce.
     """
@@ -168,7 +168,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     networks : sequence of str
         Network files of ASTRA-sim, topology files, or names such as ``fred-d``.
     inputs : Inputs
-        All else.
+        Files and options that are the same for all networks.
 
     Raises
     ------

@@ -45,9 +45,9 @@ def trace_timeline(
     spans : sequence of Span
         Nodes that have run.
     names : sequence of dict
-        Their names, by rank and number.
+        Names of the nodes, by rank and number.
     title : str
-        For people.
+        Title of the timeline, for people to read.
     """
     events: list[dict[str, object]] = []
     threads: dict[tuple[int, int], None] = {}

@@ -41,7 +41,7 @@ class Transport(Carrier, Protocol):
     network : Network
         The network.
     clock : Clock
-        Where arrivals are put.
+        Queue of arrivals.
     """
 
     def __init__(self, network: Network, clock: Clock[int]) -> None: ...

@@ -43,7 +43,7 @@ def convert(
     Parameters
     ----------
     source, target : Path
-        From and to.
+        File to convert, and file to write.
     kineto : Path or None
         Kineto trace of the run, which an execution trace of PyTorch requires.
     npus, passes : int or None

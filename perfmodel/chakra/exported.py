@@ -65,7 +65,7 @@ class _Marks:
     stage, to_stage : int
         Pipeline stage, and the one that a message goes to, else 0.
     role, pattern : str
-        As for ``Operations.communication``; empty if it computes.
+        See ``Operations.communication``; empty if it computes.
     exact, effort : float
         Seconds and operations of compute; numbers in a group, and 0.
     needs : tuple of int or None

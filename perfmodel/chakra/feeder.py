@@ -49,7 +49,7 @@ class Feeder(Generic[N]):
     Parameters
     ----------
     nodes : iterable of Waiting
-        In any order; a node may depend on a later one.
+        Nodes in any order; a node may depend on a later one.
     source : str
         Name of the file in errors.
     window : int

@@ -208,7 +208,7 @@ def _operation(lines: _Lines, ranks: int) -> Operation:
     words = found["more"].split()
     names, kind, size = words[::2], found["kind"], int(found["size"])
     if len(set(names)) < len(names):
-        raise lines.bad("tag, cpu and nic may be there once each, not again")
+        raise lines.bad("tag, cpu and nic must occur at most once each, not again")
     peer = 0
     if kind in _WAYS:
         peer = int(found["peer"])

@@ -128,8 +128,9 @@ class _Doing:
 class _Rank:
     """The nodes of an NPU written so far.
 
-    ``done`` has by task what stands for its end, ``streams`` the last node of each way to storage:
-    storage serves in one order, which runs over all stages. ``work_s`` is all compute so far.
+    ``done`` has the nodes with which each task ends. ``streams`` has the last node of each
+    direction to or from storage, which serves all stages in one order. ``work_s`` is the sum of all
+    compute so far.
     """
 
     nodes: list[Node] = field(default_factory=list[Node])

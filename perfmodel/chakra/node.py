@@ -153,17 +153,17 @@ class Node(_Attributed):
     id : int
         Its number in the file, 0 or more.
     name : str
-        For people.
+        Name for people to read.
     type : int
         A ``NodeType``, or the number of one that the schema does not have.
     ctrl_deps, data_deps : tuple of int
         Nodes that end before it begins.
     start_us, duration_us : int
-        When it began and how long it took where it was measured [us]; 0 if not known.
+        Start and duration of the node in the measurement [us]; 0 if not known.
     inputs, outputs : InOut or None
         Tensors.
     attrs : tuple of Attr
-        In the order of the file.
+        Attributes in the order of the file.
     unknown : bytes
         Fields that the schema does not have, as they came.
     """
@@ -193,9 +193,9 @@ class Task(_Attributed):
     Parameters
     ----------
     id, type, data_deps, duration_us : int, int, tuple of int, int
-        As for ``Node``.
+        See ``Node``.
     attrs, ctrl_deps : tuple of Attr, tuple of int
-        As for ``Node``.
+        See ``Node``.
     groups : str
         Process groups that it lists, as the values of its inputs; empty if it lists none.
     """

@@ -34,7 +34,7 @@ class ProcessGroups:
     Parameters
     ----------
     ranks : int or None
-        In the set; None if there is one trace of a set that is not known.
+        Number of ranks in the set of traces; None for a single trace of an unknown set.
 
     Attributes
     ----------

@@ -314,7 +314,7 @@ def _parse(text: str, kind: str | None, source: str) -> tuple[TextHead, tuple[_L
     (first, head), (place, words), *rest = lines
     count = number(words[0], "the number of layers", source, place)
     if len(words) > 1 or count != len(rest) or not count:
-        message = f"must be the number of layers, which are {len(rest)}, 1 or more"
+        message = f"must be the number of layers that follow ({len(rest)}), at least 1"
         raise InputError(source, f"line {place}", f"{message}, not {' '.join(words)!r:.60}")
     said = parse_head(head, kind or head[0], PARALLELISMS, count, source, first)
     return said, tuple(_layer(words, source, place) for place, words in rest)

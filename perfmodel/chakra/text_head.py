@@ -82,7 +82,7 @@ def _transformer(words: Sequence[str], name: str, layers: int, source: str, line
         key = word.removesuffix(":")
         if key not in counts and key not in lists:
             keys = ", ".join(f"{one}:" for one in (*counts, *lists))
-            message = f"{name} must have the keys {keys} alone, not {word!r:.60}"
+            message = f"{name} must have only the keys {keys}, not {word!r:.60}"
             raise InputError(source, where, message)
         count = number(next(rest, ""), word, source, line)
         if key in counts:
@@ -95,7 +95,7 @@ def _transformer(words: Sequence[str], name: str, layers: int, source: str, line
                 raise InputError(source, where, message)
             lists[key].append(layer)
     if not counts[_GROUP]:
-        message = f"{name} must say {_GROUP}: and how many NPUs share a model, 1 or more"
+        message = f"{name} must have {_GROUP}: N, the number of NPUs that share a model, 1 or more"
         raise InputError(source, where, message)
     recomputed: dict[int, int] = {}
     starts, initiates = lists.get(_CHECKPOINTS, []), sorted({*lists.get(_INITIATES, [])})
@@ -103,9 +103,9 @@ def _transformer(words: Sequence[str], name: str, layers: int, source: str, line
         first = max((one for one in starts if one <= layer), default=-1)
         earlier = initiates[place - 1] if place else -1
         if not earlier < first < layer:
-            message = f"{_INITIATES}: layer {layer} must have a checkpoint before it"
+            message = f"layer {layer} must not be a checkpoint, and must have one before it"
             after = f", after layer {earlier}" if place else ""
-            raise InputError(source, where, f"{message}{after}, and be none itself")
+            raise InputError(source, where, f"{_INITIATES}: {message}{after}")
         recomputed[layer] = first
     return TextHead(name, 0, counts[_GROUP], recomputed)
 

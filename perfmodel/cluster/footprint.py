@@ -106,7 +106,7 @@ def state_bytes(parameters: float, dp: int, zero: int, gradient_bytes: int = NUM
     Parameters
     ----------
     parameters : float
-        Those that model and pipeline parallelism leave an NPU, p.
+        Parameters per NPU after division by model and pipeline parallelism, p.
     dp : int
         Replicas.
     zero : int
@@ -126,7 +126,7 @@ class Share:
     Parameters
     ----------
     parameters : float
-        On each NPU.
+        Parameters on each NPU.
     replicas, stride : int
         NPUs that have the same ones, of which member i is NPU i times the stride.
     """

@@ -124,7 +124,7 @@ def times(
     model : Transformer
         Sizes.
     strategy : Strategy
-        How it is spread over all NPUs.
+        Strategy that divides the workload over all NPUs.
     training : Training
         Batch and so on.
     npu : Npu

@@ -49,7 +49,7 @@ class Transformer:
     experts : int
         Feed-forwards of a layer beside each other, 1 without experts.
     experts_per_token : int
-        Those that each token goes to.
+        Experts to which each token is sent.
     expert_parameters : int
         Trained numbers of all experts, which EP shares out.
     """

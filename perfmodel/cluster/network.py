@@ -55,7 +55,7 @@ def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
     levels : sequence of Level
         Levels, the innermost first; all groups work at the same time, each NPU with its own rates.
     size, stride : int
-        As for :func:`members`.
+        See :func:`members`.
     data_bytes : float
         Data of each member [B].
     """
@@ -76,9 +76,9 @@ def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
     Parameters
     ----------
     levels : sequence of Level
-        As for :func:`all_reduce_s`.
+        See :func:`all_reduce_s`.
     size, stride : int
-        As for :func:`members`.
+        See :func:`members`.
     data_bytes : float
         Data of each member, including its own part [B].
     """

@@ -31,7 +31,7 @@ def volume_s(
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     pattern : str
         One of ``schedule.PATTERNS``.
     groups : sequence of sequence of int
@@ -167,7 +167,7 @@ def sent_s(topology: Topology, source: int, messages: Iterable[tuple[int, float]
     Parameters
     ----------
     topology : Topology
-        Where it is.
+        Topology of the NPU.
     source : int
         The NPU.
     messages : iterable of (int, float)

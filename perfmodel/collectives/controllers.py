@@ -42,7 +42,7 @@ def shares_of(topology: Topology, part: Part, *, trees: bool) -> dict[Route, flo
     Parameters
     ----------
     topology : Topology
-        Where the group is.
+        Topology of the group.
     part : Part
         Members of the group on a wafer, and controllers of this wafer.
     trees : bool

@@ -22,9 +22,9 @@ class Traffic:
     Parameters
     ----------
     sent, received : float
-        On the network [B].
+        Bytes on the network [B].
     read, written : float
-        From and to memory [B].
+        Bytes from and to memory [B].
     """
 
     sent: float = 0.0

@@ -287,9 +287,9 @@ class ScheduleBuilder:
     ) -> None:
         """Add a step in which every member sends to each other member at the same time.
 
-        With ``reduce`` a member receives its own part from all others, with ``copy`` it sends its
-        own part to all of them. In lockstep it is one item, except with endpoints, which send one
-        message after the other.
+        With ``reduce``, a member receives its part from all others. With ``copy``, it sends its
+        part to all others. In lockstep the step is one item, unless endpoints send messages one
+        after the other.
         """
         count = len(members)
         if self.lockstep and self.topology.endpoint is None:

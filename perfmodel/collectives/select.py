@@ -204,7 +204,7 @@ def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: st
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     pattern, algorithm : str
         One of ``PATTERNS``; ``published`` or one of ``algorithm.ALGORITHMS``.
     group : sequence of int

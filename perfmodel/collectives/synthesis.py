@@ -82,7 +82,7 @@ class Plan:
     Parameters
     ----------
     moves : tuple of Move
-        In the order of their first slots.
+        Moves in the order of their first slots.
     steps : int
         Time slots from the first to the last.
     link_utilization : float

@@ -100,8 +100,8 @@ class RingPass:
     after : tuple of int
         Positions of transfers that must be complete before any member starts.
     line_offsets : tuple of int
-        How much higher the numbers of the NPUs are in other lines that do the same at the same
-        time, each over links of its own; see ``ScheduleBuilder.representative_lines``.
+        Differences between the numbers of the NPUs in other lines and here. The other lines do the
+        same at the same time over their own links; see ``ScheduleBuilder.representative_lines``.
     """
 
     members: tuple[int, ...]

@@ -58,6 +58,6 @@ def bandwidth_reduction(dimensions: Sequence[int]) -> float:
     Parameters
     ----------
     dimensions : sequence of int
-        As for :func:`sent_per_byte`.
+        See :func:`sent_per_byte`.
     """
     return LARGE_RING_READS * sent_per_byte(dimensions)

@@ -103,8 +103,8 @@ def endpoint_model(name: str) -> EndpointModel | None:
     Parameters
     ----------
     name : str
-        ``ideal``, or ``core-driven`` or ``ace`` for the fastest of the shipped settings. Behind a
-        colon may stand one of these settings, or the path of a file with others.
+        ``ideal``, ``core-driven`` or ``ace``. The last two use the fastest shipped setting, unless
+        a colon and the name of a setting or the path of a file follow.
 
     Raises
     ------

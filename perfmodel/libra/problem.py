@@ -109,7 +109,9 @@ class Problem:
             if self._widest(left) is None:
                 texts = fewer
         listed = " and ".join(map(repr, texts))
-        message = f"must leave every bandwidth in use above 0, not conflict: {listed}"
+        message = (
+            f"must allow a bandwidth above 0 in every dimension in use; these conflict: {listed}"
+        )
         raise InputError(self.source, self.field, message)
 
     def check(self) -> None:
@@ -127,7 +129,7 @@ class Problem:
         assert self.centre
         if self.objective == "time_x_cost":
             if all(one.bound == 0 if one.equal else one.bound >= 0 for one in self.constraints):
-                message = "must keep the total from falling to 0 with time_x_cost, as total = 500"
+                message = "must keep the total above 0 with time_x_cost, for example total = 500"
                 raise InputError(self.source, self.field, message)
             return  # the cost limits all bandwidths
         if free := [f"b{i}" for i, value in enumerate(self._ray()) if value > _SOME]:

@@ -17,7 +17,7 @@ class DimensionResult:
     Parameters
     ----------
     name : str
-        As in constraints: ``b0`` is the innermost dimension.
+        Name as in constraints: ``b0`` is the innermost dimension.
     block : str
         One of ``network.BLOCKS``.
     npus : int

@@ -18,7 +18,7 @@ def cost_of(topology: Topology, prices: Sequence[Prices]) -> float:
     Parameters
     ----------
     topology : Topology
-        With dimensions of rings, full connections or switches.
+        Topology with dimensions of rings, full connections or switches.
     prices : sequence of Prices
         Prices of each dimension, the innermost first.
 

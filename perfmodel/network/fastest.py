@@ -36,13 +36,13 @@ def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool =
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     asked : Request
-        What runs, by any algorithm.
+        The collective to time; its algorithm is ignored.
     size : Size
         The vector.
     automatic : bool
-        As for ``select.candidates``.
+        See ``select.candidates``.
 
     Raises
     ------
@@ -112,9 +112,9 @@ class _Search:
     def stage(
         self, stage: Stage, limit_s: float, *, first: bool, last: bool
     ) -> tuple[float, str] | None:
-        """Return the least time of a stage and its algorithm; None if all exceed the limit [s].
+        """Return the least time of a stage [s] and its algorithm; None if none can meet the limit.
 
-        A stage that is not the last takes until its sources know of its end.
+        The time of every stage but the last includes the ack that reports its end to its sources.
         """
         key = (stage, first, last)
         if key in self._known:

@@ -32,7 +32,7 @@ class Conditions:
     urgent : bool
         Whether the schedule goes before others that are under way.
     changes : int
-        How often a source changes to the schedule from other destinations.
+        Number of times that a source changes to the schedule from other destinations.
     second_first : bool
         Whether the second half of the data is the more urgent one, where the halves of a collective
         are on two virtual channels of a mesh, as in phases of DP (docs/explanation/mesh.md).
@@ -57,9 +57,9 @@ class Timed(Protocol):
         Link, and the bytes that cross it for each byte of the vector; of lines that are alike those
         of the one that stands for all.
     ack_s : float
-        From the end of the schedule until its sources know of it [s].
+        Time from the end of the schedule until its sources have received the ack [s].
     assumptions : tuple of str
-        What the model assumes about this schedule.
+        Assumptions of the model about this schedule.
     """
 
     @property
@@ -89,7 +89,7 @@ class NetworkModel:
     Parameters
     ----------
     description : str
-        What the model has, for help texts.
+        Contents of the model, for help texts.
     prepare : callable
         Returns a ``Timed`` of a topology, a schedule of one byte and ``Conditions``. It raises
         ``CannotTimeError`` for a schedule that the model cannot time.

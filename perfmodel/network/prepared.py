@@ -71,17 +71,18 @@ class Request:
     Parameters
     ----------
     pattern : str
-        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
+        Pattern, one of ``schedule.PATTERNS`` or ``streaming.STREAMS``.
     groups : tuple of tuple of int
-        NPUs of each group, all at once.
+        NPUs of each group; all groups run at once.
     algorithm : str
-        As for ``select.build_schedule``; streams have one for each topology.
+        Algorithm, see ``select.build_schedule``; streams have one for each topology.
     network_model : str
-        One of ``model.NETWORK_MODELS``.
+        Network model, one of ``model.NETWORK_MODELS``.
     concurrent : tuple of tuple of int
-        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+        Groups that may run the same collective at the same time: switches need paths for all at
+        once.
     urgent, changes, second_first : bool, int, bool
-        As of ``model.Conditions``.
+        See ``model.Conditions``.
     """
 
     pattern: str
@@ -123,7 +124,7 @@ class _Stage:
     sent : mapping
         Bytes that each node sends per byte of the vector.
     line_offsets : mapping
-        By link of a line that represents others: ``transfer.RingPass.line_offsets``.
+        ``transfer.RingPass.line_offsets`` of each link of a line that represents others.
     """
 
     times: int
@@ -164,7 +165,7 @@ class Prepared:
     Parameters
     ----------
     pattern, algorithm : str
-        What the stages do, and how, in words.
+        Pattern and algorithm of the stages, in words.
     stages : tuple
         A stage begins when sources know that the one before has arrived.
     """

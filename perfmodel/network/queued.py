@@ -37,15 +37,15 @@ class DimensionLoad:
     Parameters
     ----------
     kind : str
-        What joins the NPUs of a line.
+        Connection of the NPUs of a line.
     npus : int
-        In a line.
+        NPUs in a line.
     bytes_per_s : float
         Bandwidth of an NPU [B/s].
     bytes : float
-        Sent by each NPU [B].
+        Bytes that each NPU sends [B].
     busy_share : float
-        Share of the time of the collective that it worked on a chunk, 0 to 1.
+        Share of the time of the collective in which the dimension worked on a chunk, 0 to 1.
     """
 
     kind: str
@@ -62,9 +62,9 @@ class QueuedResult:
     Parameters
     ----------
     topology, pattern, algorithm, algorithm_name : str
-        What ran where, and how, as in ``run.CollectiveResult``.
+        See ``run.CollectiveResult``.
     intra, latency : str
-        As in :class:`Queuing`.
+        See :class:`Queuing`.
     groups : tuple of tuple of int
         The NPUs that took part, in one group.
     size_bytes : float
@@ -72,20 +72,20 @@ class QueuedResult:
     chunks : int
         Pieces that the vector was cut into.
     time_s, ideal_s : float
-        From the start to the last byte at the last NPU, and if all dimensions sent all the
-        time [s].
+        Time from the start to the last byte at the last NPU, and the time if all dimensions sent
+        without pause [s].
     utilization : float
         The ideal time divided by the time.
     bus_bandwidth_bytes_per_s : float
-        As in ``run.CollectiveResult`` [B/s].
+        See ``run.CollectiveResult`` [B/s].
     bytes_per_npu : float
-        Sent by each NPU [B].
+        Bytes that each NPU sends [B].
     dimensions : tuple of DimensionLoad
-        The innermost first.
+        Loads of the dimensions, the innermost first.
     chunk_orders : tuple of tuple of int
         Dimensions in the order in which each chunk visits them; an all-reduce then goes back.
     chunk_bytes : tuple of int
-        Of each chunk, what an NPU has before the collective [B].
+        Bytes of each chunk that an NPU has before the collective [B].
     provenance : Provenance
         Timing records used and assumptions made.
     """
@@ -122,7 +122,7 @@ def run_queued(
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     pattern : str
         ``all_reduce``, ``reduce_scatter`` or ``all_gather``.
     size_bytes : float
@@ -130,7 +130,7 @@ def run_queued(
     group : sequence of int or None
         NPUs that take part; all if None.
     how : Queuing or None
-        How chunks are ordered.
+        Order of chunks in the queues.
 
     Raises
     ------

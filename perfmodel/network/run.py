@@ -43,11 +43,11 @@ class LinkLoad:
     Parameters
     ----------
     link : str
-        Its ends, ``npu_0 -> l1_0``.
+        Ends of the link, such as ``npu_0 -> l1_0``.
     carried_bytes : float
-        Bytes that crossed it [B].
+        Bytes that crossed the link [B].
     utilisation : float
-        Share of the time of the collective that it was occupied, 0 to 1.
+        Share of the time of the collective in which the link was occupied, 0 to 1.
     """
 
     link: str
@@ -104,9 +104,9 @@ class CollectiveResult:
     Parameters
     ----------
     topology, pattern, algorithm, network_model : str
-        What ran where, by which algorithm, and how its time was found.
+        Topology, pattern, algorithm and network model of the simulation.
     algorithm_name : str
-        By which name that is asked for, as for ``select.build_schedule``.
+        Name by which the algorithm is requested, see ``select.build_schedule``.
     groups : tuple
         NPUs of each group.
     size_bytes : float
@@ -114,18 +114,18 @@ class CollectiveResult:
     chunks : int
         Pieces that the vector was cut into.
     time_s : float
-        From the start to the last byte at the last NPU [s].
+        Time from the start to the last byte at the last NPU [s].
     bus_bandwidth_bytes_per_s : float
         Bus bandwidth, as nccl-tests defines it, in the largest group of N [B/s]: what an endpoint
         algorithm would have to send in this time, per NPU. 2 (N - 1)/N size / time for an
         all-reduce, half of it for a reduce-scatter, an all-gather or an all-to-all, size / time
         for a broadcast or a reduce.
     bytes_per_npu : float
-        Sent by the NPU that sends most [B].
+        Bytes sent by the NPU that sends most [B].
     bottleneck : LinkLoad
         The link that was occupied longest.
     links : sequence of LinkLoad
-        All links that carried something, in the order of the topology.
+        Loads of all links that carried data, in the order of the topology.
     provenance : Provenance
         Timing records used and assumptions made.
     details : mapping
@@ -188,9 +188,9 @@ def run_collective(
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     pattern : str
-        One of ``schedule.PATTERNS``.
+        Pattern, one of ``schedule.PATTERNS``.
     size_bytes : float
         The whole vector [B], above 0: what each member has before an all-reduce, a reduce-scatter
         or a reduce, what each has after an all-gather or a broadcast, and what each sends and
@@ -203,7 +203,7 @@ def run_collective(
         ``auto`` for the fastest of those that fit and of sequences of them; otherwise as for
         ``select.build_schedule``.
     network_model : str
-        One of ``model.NETWORK_MODELS``.
+        Network model, one of ``model.NETWORK_MODELS``.
 
     Raises
     ------
@@ -298,15 +298,16 @@ def profile(
         As for :func:`run_collectives`; ``pattern`` may be one of ``streaming.STREAMS``, which have
         one algorithm for each topology.
     concurrent : sequence of sequence of int
-        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+        Groups that may run the same collective at the same time: switches need paths for all at
+        once.
     urgent : bool
-        Whether it goes before others that are under way.
+        Whether the collective has priority over others in progress.
     changes : int
-        How often a source changes to it from other destinations.
+        Number of times that a source changes to the collective from other destinations.
     endpoint : Endpoint or None
-        What reads the memory of NPUs for collectives: NPU i then is a link behind those of the
-        topology, number ``len(topology.capacities) + i``, that carries what the NPU reads. The
-        algorithm is the one that is chosen without it. None where memory never bounds anything.
+        Endpoint model that reads the memory of NPUs for collectives. NPU i is then an additional
+        link, number ``len(topology.capacities) + i``, that carries what the NPU reads. The
+        algorithm is chosen as without endpoints. None if memory is never the bottleneck.
     """
     asked = Request(
         pattern,

@@ -240,7 +240,7 @@ def build(tensors: Mapping[str, Array], architecture: Architecture | None, sourc
     Parameters
     ----------
     tensors : mapping
-        By name.
+        Tensors by name.
     architecture : Architecture or None
         Operations; if None, products in the order of their names with ReLU between them.
     source : str

@@ -72,7 +72,7 @@ def _check_size(member: Any, size: int) -> None:
     Raises
     ------
     ValueError
-        The array has more, or has pickled objects.
+        The array is larger than its member, or contains pickled objects.
     """
     version = npy.read_magic(member)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

@@ -49,9 +49,9 @@ class Latency:
     Parameters
     ----------
     topology, trees : str
-        Where it runs, and one of ``traffic.TREES``.
+        Topology, and one of ``traffic.TREES``.
     steps : tuple of Step
-        One after the other.
+        Steps in order of execution.
     provenance : Provenance
         Timing records used, and what the numbers take for granted.
     """
@@ -87,7 +87,7 @@ def latency(made: Restructured, topology: Topology, trees: str = "topology") -> 
     made : Restructured
         The placed network.
     topology : Topology
-        Where it runs, with at least as many NPUs as workers.
+        Topology with at least as many NPUs as workers.
     trees : str
         One of ``traffic.TREES``.
 

@@ -45,7 +45,7 @@ class Network:
     source : str
         File that the network is from, for error messages.
     operations : tuple of Operation
-        Each after those that make its inputs.
+        Operations, each listed after those that compute its inputs.
     """
 
     source: str

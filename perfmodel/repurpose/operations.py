@@ -102,7 +102,7 @@ class Product(Operation):
     weight : array
         Output channel x input channel, and the positions of a kernel.
     bias : array or None
-        For each output channel.
+        Bias of each output channel.
     """
 
     weight: Array
@@ -164,7 +164,7 @@ class Conv(Product):
     Parameters
     ----------
     strides, padding : tuple of int
-        By row and by column; padding also at the end of each.
+        Strides and padding by row and by column; padding also at the ends.
     """
 
     strides: tuple[int, int] = (1, 1)
@@ -275,7 +275,7 @@ class Pool(Operation):
     Parameters
     ----------
     size, strides : tuple of int
-        By row and by column.
+        Size and strides by row and by column.
     padding : tuple of int
         Rows above, columns to the left, and those at the end.
     mean : bool

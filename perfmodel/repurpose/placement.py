@@ -44,7 +44,7 @@ def layer_cost(
     Parameters
     ----------
     weights, second_moment : array
-        As for :func:`energies`.
+        See :func:`energies`.
     owner : array
         Worker that owns each input.
     workers : int

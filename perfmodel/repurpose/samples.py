@@ -52,7 +52,7 @@ class Samples:
         network : Network
             The network that the samples are for.
         source : str
-            Their file, for the error line.
+            File of the samples, for errors.
 
         Raises
         ------

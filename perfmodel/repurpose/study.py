@@ -65,14 +65,14 @@ def answer(calibrated: Calibrated, options: Options, max_error: float | None = N
     Parameters
     ----------
     calibrated, options : Calibrated, Options
-        As for ``restructure``.
+        See ``restructure``.
     max_error : float or None
         If given, the communication penalty is the largest found that keeps to this error.
 
     Raises
     ------
     InputError
-        As for ``restructure``.
+        See ``restructure``.
     ArithmeticError
         Reordered neurons or workers compute another output, which only a bug can cause.
     """

@@ -142,7 +142,7 @@ def at_error(method: str, calibrated: Calibrated, options: Options, error: float
     method : str
         One of ``restructure.METHODS``.
     calibrated, options : Calibrated, Options
-        As for ``restructure``.
+        See ``restructure``.
     error : float
         Root mean square of the change of the output, as a share.
     """

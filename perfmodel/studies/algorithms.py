@@ -66,7 +66,7 @@ class AlgorithmRow:
     algorithm : str
         One of ``collectives.algorithm.ALGORITHMS``, or a sequence of other patterns.
     time_s : float
-        From the start to the last byte at the last NPU [s].
+        Time from the start to the last byte at the last NPU [s].
     bus_bandwidth_bytes_per_s : float
         Bus bandwidth as nccl-tests defines it [B/s].
     on_topology : bool

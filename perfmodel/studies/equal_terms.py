@@ -28,7 +28,7 @@ def on_equal_terms(
     requests : sequence of Request
         Requests of some topologies.
     npu_from, as_is, choices : str or None, bool, str
-        As for :func:`equal_npus`.
+        See :func:`equal_npus`.
 
     Raises
     ------

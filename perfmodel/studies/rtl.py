@@ -64,10 +64,10 @@ class CyclesRow(FileModel):
     Parameters
     ----------
     strategy, phase : str
-        What was done.
+        Strategy and phase that ran.
     flits, cycles : int
-        What an NPU sends [flits], and how long it took from the first COMMAND until software has
-        read at the last endpoint that all is completed [cycles].
+        Flits that an NPU sends, and time from the first COMMAND until software has read the last
+        completion at the last endpoint [cycles].
     """
 
     strategy: Annotated[str, AfterValidator(_strategy)]
@@ -85,9 +85,10 @@ class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row])
     Parameters
     ----------
     link_cycles, memory_cycles : int
-        Of each link in one direction, and from a read of memory to its data [cycles].
+        Latency of each link in one direction, and latency of memory from a read to its data
+        [cycles].
     rows : tuple of Row
-        What was measured.
+        Measurements.
     """
 
     link_cycles: Count
@@ -182,18 +183,19 @@ def beside_rtl(
     Parameters
     ----------
     record : CyclesRecord
-        What was measured.
+        Record of measurements.
     how_of, topology_of : callable
-        Return of a row who did it or how, and the fabric as the model has it, with endpoints.
+        ``how_of`` returns the executor or algorithm of a row, ``topology_of`` the modelled fabric
+        with endpoints.
     algorithm_of : callable
-        Returns of a row and its pattern what the model calls that.
+        Returns the model's name of the algorithm for a row and its pattern.
     groups_in : callable or None
-        Returns of a row its collective, and the nodes of each group in the topology, the root
-        first; ``groups_of`` if None, where NPU n is node n.
+        Returns the collective of a row, and the nodes of each group in the topology, the root
+        first. If None, ``groups_of`` is used, and NPU n is node n.
     time_of : callable
-        Returns of a row its time [s] if its groups are not all active at once, else None.
+        Returns the time of a row [s] if its groups are not all active at once, otherwise None.
     calibrated : callable
-        Returns of a row whether the model was set by its measurement.
+        Returns whether the model was calibrated with the measurement of a row.
     """
     found: list[RtlRow] = []
     for row in record.rows:
@@ -236,7 +238,7 @@ def groups_of(strategy: Strategy, phase: str) -> Groups:
 def groups_of_flows(flows: Sequence[Flow]) -> Groups:
     """Return the collective of the given reductions or multicasts, and their members.
 
-    The root comes first: to which all is reduced, or of whom all have copies.
+    The root, which receives the reduction or sends the multicast, comes first.
     """
     if all(len(flow.outputs) == 1 < len(flow.inputs) for flow in flows):
         return "reduce", [_first(flow.outputs, flow.inputs) for flow in flows]

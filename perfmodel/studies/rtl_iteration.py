@@ -57,7 +57,7 @@ class IterationRecord(Measured[Literal["fred-iteration-cycles/1"]]):
     topology, workload : dict
         What the files of the model say of the same fabric, and of what is trained.
     strategy, placement, algorithm, compute : str
-        As for ``simulate``.
+        See ``simulate``.
     tasks_sha256 : str
         Of what the NPUs were to do, see ``tasks_hash``.
     link_cycles, memory_cycles : int
@@ -117,7 +117,7 @@ class Span:
     name, kind : str
         What it is, and one of ``KINDS``.
     begin_s, end_s : float
-        From the begin of the iteration [s].
+        Time from the begin of the iteration [s].
     """
 
     name: str

@@ -66,7 +66,7 @@ class Fabric:
     Parameters
     ----------
     name : str
-        For people.
+        Name for people to read.
     file : callable
         Returns what the file of such a topology says, given the rates.
     switches : tuple of (int, float, float)
@@ -182,7 +182,7 @@ class Split:
     fabric : Fabric
         Whose wires.
     workload : str
-        As for ``load_workload``.
+        See ``load_workload``.
     protocol : str
         One of ``PROTOCOL_MODELS``.
     rates : tuple of float
@@ -246,7 +246,7 @@ def best_split(
     fabric : Fabric
         One of ``FABRICS``.
     workload : str
-        As for ``load_workload``.
+        See ``load_workload``.
     protocol : str
         One of ``PROTOCOL_MODELS``.
     most_npu_bytes_per_s : float or None

@@ -41,31 +41,32 @@ class EndpointCycles(FileModel):
     Parameters
     ----------
     start_cycles, ring_start_cycles : int
-        From the software's write of COMMAND to the first flit on the link, for an exchange and for
-        a ring of two [cycles].
+        Time from the software's write of COMMAND to the first flit on the link, for an exchange and
+        for a ring of two [cycles].
     command_cycles : int
-        From a COMMAND of software to that of the next descriptor, a ring, which it writes meanwhile
-        [cycles].
+        Time from a COMMAND of software to that of the next descriptor, a ring, which it writes
+        meanwhile [cycles].
     finish_cycles : int
-        From the last flit on the link until software has read the completion [cycles].
+        Time from the last flit on the link until software has read the completion [cycles].
     ack_cycles : int
-        From the last flit of a flow on the link to its ack, as the next flow is set [cycles].
+        Time from the last flit of a flow on the link to its ack, as the next flow is set [cycles].
     answer_cycles : int
-        From the last flit of a whole interval of packets to its ack [cycles].
+        Time from the last flit of a whole interval of packets to its ack [cycles].
     next_cycles : int
-        From the ack of the last flit to the first of the next descriptor, in another flow [cycles].
+        Time from the ack of the last flit to the first of the next descriptor, in another flow
+        [cycles].
     received_cycles : int
         The same from the last flit that a descriptor receives, if it ends with a reception
         [cycles].
     step_cycles : int
-        From the last flit of a message on the link to the first flit that a state machine sends
-        next, in a ring [cycles].
+        Time from the last flit of a message on the link to the first flit that a state machine
+        sends next, in a ring [cycles].
     turn_cycles : int
-        From a message of a ring to the next one on its virtual channel, and from a loaded part of a
-        chunk to the next one, however short they are [cycles].
+        Time from a message of a ring to the next one on its virtual channel, and from a loaded part
+        of a chunk to the next one, however short they are [cycles].
     credit_cycles : int
-        From a flit to the credit for it between an endpoint and a switch, without links and the
-        interconnect [cycles]: a packet starts there when the next receiver has space.
+        Time from a flit to the credit for it between an endpoint and a switch, without links and
+        the interconnect [cycles]: a packet starts there when the next receiver has space.
     flits_per_cycle : float
         Rate at which it sends from memory and receives into it, above 0 and at most 1.
     ring_flits_per_cycle : float
@@ -359,7 +360,7 @@ def load_endpoint_record(
     name_or_path : str
         Name of a shipped record, ``endpoint``, or path of a JSON file.
     memory_s : float
-        From a read of memory to its data [s], 0 or more.
+        Time from a read of memory to its data [s], 0 or more.
     base, source, field
         As in ``load_record``.
 

@@ -89,8 +89,8 @@ def check_payload_share(of: str, rate: float, payload_share: float, width: int) 
     share = rate * width / (width + HEADER_BITS + CRC_BITS)
     if abs(payload_share / share - 1) > ROUNDING:
         raise ValueError(
-            f"{of}.payload_share must be {share:.6g} as {of}.data_flits_per_cycle and flits of "
-            f"{width} bits say, not {payload_share:.6g}"
+            f"{of}.payload_share must be {share:.6g}, which follows from "
+            f"{of}.data_flits_per_cycle and flits of {width} bits, not {payload_share:.6g}"
         )
 
 

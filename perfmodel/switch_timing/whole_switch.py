@@ -53,8 +53,8 @@ class WholeSwitch(FileModel):
     reconfiguration_cycles : int
         Cycles without a flit when a phase takes the place of another [cycles].
     preemption_cycles : int
-        From an urgent packet at the head of its queue to its first flit in the interconnect, when
-        a less urgent packet has just begun [cycles].
+        Time from an urgent packet at the head of its queue to its first flit in the interconnect,
+        when a less urgent packet has just begun [cycles].
     recovery_cycles : Recovery
         Cost of a lost flit.
     """

@@ -27,9 +27,10 @@ class Clos:
     gpus_per_leaf : int
         GPUs of a leaf.
     pods : tuple of int
-        From level 2 on: pods of the level below in one of this level; those of level 1 are leaves.
+        For each level from 2 on, the pods of the level below in one pod; pods of level 1 are
+        leaves.
     widths : tuple of int
-        From level 2 on: switches at the top of a pod.
+        For each level from 2 on, the switches at the top of a pod.
     gbps : tuple of float
         Rate of a link of each level, level 1 first [Gb/s].
     latency_us : tuple of float

@@ -157,7 +157,7 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     path : Path
         The file.
     protocol : str or None
-        One of ``record.PROTOCOL_MODELS``; None for what the file says.
+        Protocol model, one of ``record.PROTOCOL_MODELS``; None for that of the file.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def build_topology(
     base : Path or None
         Folder that relative paths of records start from; None is the working directory.
     protocol : str or None
-        As in :func:`load_topology`.
+        See :func:`load_topology`.
 
     Raises
     ------

@@ -96,7 +96,8 @@ class FredFile(TopologyFile):
         Timing record of the NPUs' collective endpoints: ``endpoint`` or a file of `fred
         characterize`. Without this key endpoints take no time, as in the paper.
     memory_latency_s : float
-        From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
+        Latency of memory from a read of an endpoint to its data, with `endpoint_record`; 0 by
+        default [s].
     """
 
     kind: Annotated[str, one_of("fred")]

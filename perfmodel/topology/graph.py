@@ -34,8 +34,8 @@ class Node:
     kind : str
         npu, switch or io.
     latency_s : float
-        From the arrival of a message's head to its departure [s]; for an NPU that of its router,
-        which messages that start or end there also cross, 0 without a router.
+        Time from the arrival of a message's head to its departure [s]. For an NPU it is the latency
+        of its router, which messages that start or end there also cross; 0 without a router.
     preemption_s : float
         Longest wait of an urgent message until it overtakes others [s].
     sooner_s : float
@@ -211,9 +211,9 @@ class Topology(ABC):
         Parameters
         ----------
         link : int
-            Of a line along one dimension.
+            Link of a line along one dimension.
         offsets : iterable of int
-            How much higher the numbers of the NPUs are in each other line.
+            Difference between the numbers of the NPUs in each other line and in this line.
         """
         one, index = self.links[link], self.link_index
         return [index[one.source + offset, one.target + offset] for offset in offsets]

@@ -121,7 +121,7 @@ class _Reader:
             or not 0 <= number < 1e15
         ):
             raise InputError(
-                self.source, field, f"must have a number of its choice, not {number!r:.60}"
+                self.source, field, f"must have a number for the chosen unit, not {number!r:.60}"
             )
         return str(unit), float(number)
 

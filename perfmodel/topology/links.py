@@ -181,9 +181,9 @@ class LinkEntry(FileModel):
     ends : list of str
         Names of the nodes that it joins, such as `[npu_0, switch_1]`.
     bytes_per_s : float
-        In each direction [B/s]; that of the file by default.
+        Bandwidth in each direction [B/s]; by default that of the file.
     latency_s : float
-        In each direction [s]; that of the file by default.
+        Latency in each direction [s]; by default that of the file.
     one_way : bool
         Whether it leads from the first end to the second alone.
     """
@@ -208,7 +208,7 @@ class LinksFile(TopologyFile):
     latency_s : float
         Latency of each link without a value of its own, one direction [s].
     links : list of LinkEntry
-        All links; they lead from each NPU to every other.
+        Links; they must connect each NPU with every other.
     routing : str
         `first` takes the path that comes first in the file, among those with the fewest links;
         `ecmp` spreads pairs of NPUs over all of these, and NPUs forward only if there are no
@@ -249,9 +249,11 @@ class LinksFile(TopologyFile):
             rest = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
             ends = [npus[0], ", ".join(lost[:3]) + rest]
             here, there = ends if after else ends[::-1]
-            message = f"but no path leads from {here} to {there}"
+            message = f"no path leads from {here} to {there}"
             raise InputError(
-                name, "links", f"must lead from each NPU to every other and back, {message}"
+                name,
+                "links",
+                f"must connect every NPU with every other in both directions; {message}",
             )
         return topology
 
@@ -295,7 +297,7 @@ def ethernet_file(
     Parameters
     ----------
     npus, switches : int
-        As in ``LinksFile``.
+        See ``LinksFile``.
     links : sequence of (str, str, float, float)
         Nodes at the ends of each link, its bandwidth [B/s] and its latency [s]; one or more.
     source : str

@@ -52,20 +52,20 @@ class WafersTopology(Topology):
     Parameters
     ----------
     name : str
-        As the user wrote it.
+        Name as the user wrote it.
     wafer : Topology
-        Each wafer; has I/O controllers.
+        Topology of each wafer, with I/O controllers.
     wafers : int
-        How many, 2 or more.
+        Number of wafers, 2 or more.
     join : str
         One of ``JOINS``.
     bytes_per_s : float or None
         Bandwidth of each controller to other wafers, each direction, which its links share equally
         [B/s]; that of the controller's link on the wafer if None.
     latency_s : float
-        Of each link between wafers, each direction [s].
+        Latency of each link between wafers, in each direction [s].
     timing : SwitchTiming or None
-        Of the switches of the join ``fred``.
+        Timing of the switches of the join ``fred``.
     """
 
     neighbours_matter = True
@@ -348,22 +348,23 @@ class WafersFile(TopologyFile):
     Parameters
     ----------
     wafer : str
-        Each wafer: a name such as `fred-d`, or the path of a topology file, which a relative path
-        starts from the folder of this file.
+        Topology of each wafer: a name such as `fred-d`, or the path of a topology file. A relative
+        path starts from the folder of this file.
     wafers : int
-        How many; at most 65,536 NPUs in all. One wafer is the wafer alone.
+        Number of wafers, with at most 65,536 NPUs in all. One wafer is not joined to anything.
     join : str
-        What joins controllers of equal number: a `switch` that only routes, switches of `fred` that
-        also reduce and multicast, a `ring`, or `fully_connected`.
+        Network between controllers of equal number: a `switch` that only routes, `fred` for
+        switches that also reduce and multicast, a `ring`, or `fully_connected`.
     bytes_per_s : float
-        Bandwidth of each controller to other wafers, one direction [B/s]; its links share it
-        equally. That of the controller on its wafer by default, 128 GB/s as published.
+        Bandwidth of each controller to other wafers, in one direction [B/s], shared equally by its
+        links. The default is the bandwidth of the controller on its wafer, 128 GB/s as published.
     latency_s : float
         Latency of each link between wafers, one direction [s].
     record : str
-        Timing record of the switches of the join `fred`: a shipped one such as `l2-10` or the path
-        of a JSON file. More wafers than ports take several levels of switches. A link between two
-        levels has the bandwidth of one controller, which unicasts of several controllers share.
+        Timing record of the switches of the join `fred`: a shipped record such as `l2-10`, or the
+        path of a JSON file. If there are more wafers than ports, the switches form several levels.
+        A link between two levels has the bandwidth of one controller, which unicasts of several
+        controllers share.
     """
 
     kind: Annotated[str, one_of("wafers")]

@@ -41,7 +41,7 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class Npu:
-    """Rates and memory of one NPU.
+    """Rates and memory of one NPU, all above 0 and finite.
 
     Parameters
     ----------
@@ -53,8 +53,6 @@ class Npu:
         Memory capacity [B].
     efficiency : mapping
         Share of ``peak_flops`` that each kind of operator reaches, above 0 and at most 1.
-
-    Rates and memory are above 0 and finite.
 
     Raises
     ------

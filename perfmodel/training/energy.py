@@ -61,13 +61,13 @@ class EnergyTable(FileModel):
     npu_npu_pj_per_bit : float
         A bit over a link between two NPUs, both ends together [pJ/bit].
     npu_switch_pj_per_bit : float
-        Between an NPU and a switch.
+        A bit over a link between an NPU and a switch [pJ/bit].
     switch_switch_pj_per_bit : float
-        Between two switches.
+        A bit over a link between two switches [pJ/bit].
     io_pj_per_bit : float
-        To or from an I/O controller.
+        A bit to or from an I/O controller [pJ/bit].
     remote_memory_pj_per_bit : float
-        To or from remote memory.
+        A bit to or from remote memory [pJ/bit].
     """
 
     operation_pj: _Picojoules
@@ -178,7 +178,7 @@ def profile_energy(
     npus : int
         Number of NPUs that compute the same.
     endpoints : int
-        As for :func:`link_class`.
+        See :func:`link_class`.
     """
     found: dict[str, float] = {}
     if isinstance(profile, Work):
@@ -207,13 +207,13 @@ def energy(
     Parameters
     ----------
     table, topology : EnergyTable, Topology
-        As for :func:`profile_energy`.
+        See :func:`profile_energy`.
     counts : Counted
         Number of executions of each task.
     npus : int
         NPUs of a pipeline stage.
     endpoints : int
-        As for :func:`link_class`.
+        See :func:`link_class`.
     """
     parts = dict.fromkeys(PARTS, 0.0)
     uses = dict.fromkeys(_USES, 0.0)

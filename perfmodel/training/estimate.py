@@ -62,7 +62,7 @@ class Estimate:
     communication_s : dict
         All communication of each kind, hidden or not, on the stage with the most of it [s].
     compute_model : str
-        As for ``compute_model.compute_model``.
+        See ``compute_model.compute_model``.
     compute_scale : float
         Factor of the compute times; 1 from first principles.
     energy : Energy

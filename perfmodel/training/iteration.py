@@ -318,8 +318,8 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
         raise InputError(
             "",
             "strategy",
-            f"must have at most the {len(network.layers)} layers of {workload.name} as stages, "
-            f"not {strategy.pp} as {strategy}",
+            f"must have at most {len(network.layers)} pipeline stages, the layers of "
+            f"{workload.name}, not {strategy.pp} ({strategy})",
         )
     if strategy.mp > 1 and not network.splits:
         raise InputError(

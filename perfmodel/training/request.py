@@ -78,9 +78,10 @@ class Request(Options):
         Parameters
         ----------
         topology, workload, npu, memory : Topology, Workload, Npu or None, MemoryFile or None
-            As for the class.
+            See the class.
         strategy : Strategy or str or None
-            Also as text, such as ``MP2-DP5-PP2`` (MP is tensor parallelism, the paper's name).
+            Strategy, also as text such as ``MP2-DP5-PP2`` (MP is the paper's name for tensor
+            parallelism).
         **options : str
             The fields of :class:`Options`.
 

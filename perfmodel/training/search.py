@@ -44,7 +44,7 @@ class Round:
     Parameters
     ----------
     times : float
-        How often they run in an iteration.
+        Number of times that they run in an iteration.
     profiles : tuple of Profile
         The collectives.
     at_once : bool

@@ -13,7 +13,7 @@ def balanced_stages(costs: Sequence[float], stages: int) -> list[range]:
     costs : sequence of float
         Cost of each layer, 0 or more; at least as many as stages.
     stages : int
-        How many, 1 or more.
+        Number of stages, 1 or more.
     """
     if stages == 1:
         return [range(len(costs))]

@@ -38,7 +38,7 @@ def dlrm(
     Parameters
     ----------
     dense : int
-        Dense features.
+        Number of dense features.
     bottom : sequence of int
         Output widths of the layers of the first perceptron, the last of them ``embedding``.
     tables : sequence of int
@@ -46,7 +46,7 @@ def dlrm(
     lookups : sequence of int
         Rows that a sample looks up in each table.
     embedding : int
-        Numbers of a row.
+        Numbers in a row of a table.
     top : sequence of int
         Output widths of the layers of the second perceptron.
     """
@@ -89,17 +89,17 @@ class DlrmFile(WorkloadFile):
     Parameters
     ----------
     dense : int
-        Dense features.
+        Number of dense features.
     bottom : list of int
-        Outputs of the layers that dense features go through; the last is ``embedding``.
+        Outputs of each layer for the dense features; the last number equals ``embedding``.
     tables : list of int
-        Rows of each embedding table, which expert groups share out.
+        Rows of each embedding table. Expert groups divide the tables among themselves.
     lookups : list of int
-        Rows that a sample looks up in each table; one of each if it is not given.
+        Rows that a sample looks up in each table; by default one per table.
     embedding : int
-        Numbers of a row.
+        Numbers in a row of a table.
     top : list of int
-        Outputs of the layers behind the tables.
+        Outputs of each layer after the tables.
     """
 
     kind: Annotated[str, one_of("dlrm")]

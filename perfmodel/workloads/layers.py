@@ -22,7 +22,7 @@ class Operator:
     Parameters
     ----------
     name : str
-        For people.
+        Name for people to read.
     kind : str
         One of ``KINDS``.
     flops : float

@@ -242,7 +242,7 @@ def _stored(h: int, k: int, a: int, f: int, s: int, gated: bool) -> float:
 def _stored_between(h: int, f: int, s: int, gated: bool) -> float:
     """Return the activations stored per additional expert of a token, in two-byte numbers.
 
-    That is its input, its products and what was activated.
+    These are the input of the expert, its products and the activated values.
     """
     return s * (2 * h + (6 if gated else 4) * f) / 2
 

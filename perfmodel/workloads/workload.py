@@ -57,7 +57,7 @@ class Workload:
     name : str
         Name given by the user.
     network : Network
-        Its layers.
+        Layers of the workload.
     strategy : Strategy
         The published strategy, used when no other is requested.
     mode : str
@@ -124,7 +124,7 @@ def changed_workload(
     Parameters
     ----------
     name_or_path : str
-        As for :func:`load_workload`.
+        See :func:`load_workload`.
     samples, microbatches : int or None
         The batch of a replica; that of the workload where None.
     **changes : object

@@ -60,8 +60,8 @@ async def pattern_goes_through_on_all_circuits(dut: Any, pattern: Any) -> None:
 
 
 @test
-async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
-    """Check that other traffic on another virtual channel is not blocked."""
+async def traffic_to_one_npu_does_not_block_another_channel(dut: Any) -> None:
+    """Check that traffic to one NPU does not block another virtual channel."""
     bench = await started(dut)
     hot = NPUS // 2
     for source in range(NPUS):

@@ -99,8 +99,8 @@ class PlaneJobs(TaskJobs):
         phase = self._phases.get(task.flow)
         if phase and len(phase.entries) > 1:
             raise ValueError(
-                f"strategy must have phases whose flows are all active at once, not "
-                f"{len(phase.rounds)} rounds as {phase.name} of {self._made.strategy} has here"
+                f"phase {phase.name} of {self._made.strategy} must have flows that are all "
+                f"active at once, not in {len(phase.rounds)} rounds"
             )
         found = self._made.descriptors(npu, phase) if phase else []
         if not found:

@@ -6,13 +6,14 @@ packet is a flit. Acks and nacks arrive at once, as they need no credits; memory
 flit at any time. A late start is a step that is taken late.
 
 What an endpoint accepts, ``judged``, is compared with ``AceChannel`` for queues of exchanges
-(tests/testbench/formal/test_acceptance_rtl.py). These parts of the model are not compared with RTL
-step by step; random campaigns of whole fabrics (``testbench.campaigns``) stand for them:
+(tests/testbench/formal/test_acceptance_rtl.py). The model simplifies the following parts of the
+RTL, so they are not compared step by step. Random campaigns of whole fabrics
+(``testbench.campaigns``) cover them instead:
 
-* packets of one flit, and a flit that waits instead of credits that run out,
-* the time after which a held link makes the endpoint drop,
-* rings, whose messages get under way by state machines and slots,
-* virtual channels, of which there is one.
+* flow control: a packet is one flit, and waits for space instead of credits
+* the time until an endpoint drops a flit that holds the link
+* rings: state machines and slots start their messages
+* virtual channels: the model has one
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

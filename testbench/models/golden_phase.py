@@ -86,7 +86,7 @@ def golden_results(
     program, phase : EndpointProgram, Phase or MeshPhase
         Program and phase.
     memories : sequence of array
-        Bytes of each NPU's memory before, shape (flits, bytes of a flit).
+        Bytes of each NPU's memory before the phase, shape (flits, bytes of a flit).
 
     Raises
     ------

@@ -24,7 +24,7 @@ def walk_phase(
 
     Parameters
     ----------
-    plane, ways : Plane, PhaseWays
+    plane, paths : Plane, PhasePaths
         Positions of chiplets, and the configuration of each.
     inputs : mapping of int to T
         Data sent by each NPU.

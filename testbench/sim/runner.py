@@ -131,6 +131,8 @@ class BenchRun:
 def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> SimulationResult:
     """Simulate ``verilog`` under a bench and return the outcome of its tests.
 
+    Runs in one folder wait for each other, also those of other processes.
+
     Parameters
     ----------
     verilog, top : str
@@ -139,8 +141,6 @@ def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> Simulation
         The bench, and its options.
     work : Path
         Folder for the log, the results (JUnit XML), the measurements and the waves.
-
-    Runs in one folder, also of other processes, wait for each other.
 
     Raises
     ------

@@ -37,12 +37,12 @@ class Operation:
     Parameters
     ----------
     address, value : int
-        Byte address, and the word.
+        Byte address, and the word to write.
     select : int, optional
         Bits of the word that are compared with ``value``, again and again until they are equal; a
         write without it.
     device : int
-        Which switch.
+        Number of the switch.
     """
 
     address: int
@@ -65,11 +65,11 @@ class Attempt:
     Parameters
     ----------
     address, value : int
-        Byte address, and the word.
+        Byte address, and the word to write.
     strobes : int
-        Bytes that are written.
+        One bit for each byte to write.
     device : int
-        Which switch.
+        Number of the switch.
     """
 
     address: int

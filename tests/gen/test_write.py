@@ -182,7 +182,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, check: Any, monkeypatch: Any
 
 def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(InputError, match=r"/b: must be another file than that of the others$"):
+    with pytest.raises(InputError, match=r"/b: must be a file that no other path names$"):
         write_outputs({tmp_path / "a": "1", tmp_path / "b": "2"})
     assert not (tmp_path / "a").exists()
 
@@ -215,7 +215,7 @@ def test_files_are_checked_together(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "c").mkdir()
     check_files(tmp_path / name for name in "ab")
-    with pytest.raises(InputError, match=r"/link: must be another file than that of the others$"):
+    with pytest.raises(InputError, match=r"/link: must be a file that no other path names$"):
         check_files((tmp_path / "a", tmp_path / "link"))
     with pytest.raises(InputError, match=r"/c: must be a file, not a directory$"):
         check_files(tmp_path / name for name in "abc")
@@ -233,7 +233,7 @@ def test_a_prefix_may_be_a_folder_but_not_end_in_one(tmp_path: Path) -> None:
     check_prefix(str(tmp_path))
     check_prefix(str(tmp_path / "new" / "w"))
     for prefix in (f"{tmp_path}/", f"{tmp_path}/.", f"{tmp_path}/..", ".", "/"):
-        with pytest.raises(InputError, match=r": must end in the beginning of a name, not in a "):
+        with pytest.raises(InputError, match=r": must end with the beginning of a file name, not "):
             check_prefix(prefix)
     with pytest.raises(InputError, match=r"/file: must be a folder, not a file$"):
         check_prefix(str(tmp_path / "file" / "w"))

@@ -55,7 +55,7 @@ class InputPort(Arrivals):
     routes : In(routes_layout(spec))
         Port by which unicasts leave. Unicasts to an address without a route are dropped.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``; likewise.
+        See ``Deframer``.
     handshake, down : Out(handshake_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
@@ -63,9 +63,9 @@ class InputPort(Arrivals):
     due : Out(due_signature(spec))
         Expected packet numbers.
     event : Out(event_signature(spec))
-        A packet of a flow was dropped whose number is before the expected one, or after it. At most
-        one such event of a channel in ``packet_timeout_cycles``, and none for as long after
-        ``due.write``.
+        A packet of a flow was dropped because its number is before or after the expected one. A
+        channel has at most one such event in ``packet_timeout_cycles``, and none for the same time
+        after ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
         High for a cycle for each accepted and dropped flit, and for errors. A packet that is
         dropped because it is of another generation counts as a dropped one; several in the same
@@ -75,11 +75,11 @@ class InputPort(Arrivals):
 
     Timing
     ------
-    Latency : 2 cycles from a flit to the head of its queue, 1 more to ``head.waiting`` if nothing
-        is before it and, in the cycle before the head, no packet starts, no number is written or
-        asked for, else 2 and one for each more urgent circuit that asks; none if it follows one
-        that has started, 3 from ``changed`` and ``due.write``; 2 cycles from ``head.take`` to
-        ``flit``.
+    Latency : 2 cycles from a flit to the head of its queue. From there to ``head.waiting``: 1 cycle
+        if nothing is before the packet and, in the cycle before the head, no packet starts and no
+        number is written or requested; otherwise 2 cycles, and 1 for each more urgent channel that
+        requests a number; 0 if the packet follows one that has started. 3 cycles from ``changed``
+        and ``due.write`` to ``head.waiting``. 2 cycles from ``head.take`` to ``flit``.
     Throughput : one flit per cycle.
     Paths : none.
     Reset : forgets all packets, and keeps the numbers.

@@ -56,7 +56,7 @@ class OutputPort(Unit):
     message : In(message_stream(spec))
         Control messages to send.
     credit : In(credit_signature(spec))
-        From this port's ``InputPort``.
+        Credits from this port's ``InputPort``.
     crowding : In(crowding_layout())
         See ``Sender``.
     handshake : In(stream.Signature(handshake_layout()))

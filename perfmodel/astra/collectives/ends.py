@@ -43,11 +43,11 @@ def collective_ends(
     kind : str
         ``all_reduce``, ``all_gather``, ``reduce_scatter`` or ``all_to_all``.
     data_bytes : int
-        Bytes of an NPU before it, 0 or more.
+        Bytes of an NPU before the collective, 0 or more.
     network, system : Network, SystemFile
         Network, and settings of the execution.
     model : str
-        One of ``perfmodel.astra.transport.MODELS``.
+        Network model, one of ``perfmodel.astra.transport.MODELS``.
     group : tuple of int or None
         Participants; None for all.
     source : str
@@ -80,15 +80,15 @@ def simulate(
     Parameters
     ----------
     plan : Plan
-        How it is done.
+        Phases of the collective.
     data_bytes : int
         Bytes, as ASTRA-sim counts them: of an all-gather, what an NPU contributes.
     starts : sequence of tuple
         NPUs that take part, and when each begins [ns], in this order.
     network, model : Network, type
-        Where, and how messages are carried there.
+        The network, and the transport of messages on it.
     trees : int
-        Chunks that went over a tree before.
+        Number of chunks sent over a tree before.
     """
     clock = Clock(0)
     found: dict[int, int] = {}

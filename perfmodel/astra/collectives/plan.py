@@ -25,20 +25,20 @@ class Axis:
     Parameters
     ----------
     queue : int
-        Dimension whose chunks wait for each other.
+        Dimension in whose queue the chunks wait.
     count : int
         NPUs in a phase.
     stride : int
-        Between their numbers, unless they are listed.
+        Difference between the numbers of adjacent members, unless ``listed`` is given.
     algorithm : str
-        ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or of a broadcast
-        or a reduce ``chain``.
+        ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or ``chain`` (broadcast
+        and reduce).
     window : int
-        Messages that a direct algorithm has on their way at a time; 0 for all.
+        Messages that an NPU has in flight at a time in a direct algorithm; 0 for all.
     listed : tuple of int or None
-        The NPUs in the order of their ring, if they are listed.
+        Members in ring order, for a group without a stride.
     root : int
-        Place that a broadcast begins at, or a reduce ends at.
+        Position of the root of a broadcast or reduce.
     """
 
     queue: int
@@ -75,11 +75,11 @@ class Phase:
     Parameters
     ----------
     axis, kind : Axis, str
-        Where it is done, and what.
+        NPUs and algorithm of the phase, and its pattern.
     data_bytes : int
-        Bytes of an NPU before it.
+        Bytes of an NPU before the phase.
     queue : int
-        Queue of the dimension that it waits in.
+        Queue of the dimension in which the phase waits.
     backward : bool
         Whether messages go to the previous NPU of a ring, not to the next, as those of the second
         half of the queues do (``QueueLevelHandler.cc``).
@@ -117,7 +117,7 @@ class Order:
     intra : str
         Policy for chunks that wait for a dimension, one of ``themis.queues.INTRA``.
     gap_denominator : int
-        As for ``themis.plan.plan``.
+        See ``themis.plan.plan``.
     loads : tuple of Load
         Size and bandwidth of the axes of a plan.
     """
@@ -137,7 +137,7 @@ class Plan:
     kind : str
         Kind of the collective.
     axes : tuple of Axis
-        Its axes, the innermost first; none if there is only one NPU.
+        Axes of the collective, the innermost first; none if there is only one NPU.
     baseline : bool
         Whether an all-reduce is one all-reduce along each axis, instead of reduce-scatters and
         all-gathers.

@@ -45,9 +45,9 @@ class ProgramRun(Run):
     Parameters
     ----------
     program : Program
-        Its program.
+        Program of the NPU.
     place : int
-        Its position among the participants.
+        Position of the NPU among the participants.
     others
         See ``Run``.
     """

@@ -51,7 +51,7 @@ class TreeRun(Run):
     Parameters
     ----------
     node : TreeNode
-        Its position in the tree.
+        Position of the NPU in the tree.
     size : int
         Bytes of each message.
     endpoint_ns, reduction_ns : int

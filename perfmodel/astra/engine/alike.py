@@ -41,11 +41,11 @@ class Alike:
     Parameters
     ----------
     first : tuple of int
-        By rank, the one that stands for it: the first of those alike.
+        Representative of each rank: the first of the equivalent ranks.
     group : mapping
-        By the name of a group, the one that stands for it.
+        Representative of each group, by name.
     count : mapping
-        By such a name, how many groups it stands for.
+        Number of groups that each representative stands for, by name.
     """
 
     first: tuple[int, ...]

@@ -73,11 +73,11 @@ def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
     Parameters
     ----------
     plan : Plan
-        How a collective is done.
+        Phases of the collective.
     data_bytes : int
-        As ASTRA-sim counts them.
+        Bytes of an NPU, as ASTRA-sim counts them.
     network : Network
-        Where.
+        Network on which the collective runs.
     """
     sent: dict[Axis, float] = defaultdict(float)
     for phases in plan.chunks(data_bytes):

@@ -19,15 +19,15 @@ def carrying(
     Parameters
     ----------
     model : str
-        One of ``transport.NETWORK_MODELS``, or ``roce``.
+        Network model, one of ``transport.NETWORK_MODELS``, or ``roce``.
     setup : Setup
         Built-in fabrics work with ``fluid`` and ``roce`` only.
     clock : Clock
-        Where events are put.
+        Queue of events.
     several : bool
         Whether there are several jobs.
     symmetry : bool
-        Whether what NPUs do alike in our simulation is worked out once.
+        Whether identical work of NPUs is simulated once.
     """
     network = setup.network
     if model == "roce":

@@ -35,17 +35,17 @@ class Together:
     Parameters
     ----------
     plan : Plan
-        How it is done.
+        Phases of the collective.
     rank : int
-        One of its members.
+        A member of the collective.
     operation : Operation
-        Its node there.
+        Node of the collective in the trace of this member.
     starts : sequence of tuple
-        NPUs, and when each came [ns].
+        NPUs, and the time at which each arrived [ns].
     trees : int
-        Chunks that went over a tree before.
+        Number of chunks sent over a tree before.
     stands_for : int
-        Collectives that are like it, itself included.
+        Number of equivalent collectives, including this one.
     """
 
     plan: Plan
@@ -62,7 +62,7 @@ class Carrying(ABC):
     Parameters
     ----------
     setup : Setup
-        Where, and how collectives are done.
+        Network and system.
     """
 
     by_message = False

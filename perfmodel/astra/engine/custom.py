@@ -65,7 +65,7 @@ class CustomRun:
     Parameters
     ----------
     trace : Trace
-        Its trace.
+        Trace of the collective at this NPU.
     place : int
         Position of the NPU.
     npus : sequence of int
@@ -75,7 +75,7 @@ class CustomRun:
     exchange, clock : Exchange, Clock
         Exchange of messages, and clock for events.
     ended : callable
-        Called when it ends.
+        Called when the collective ends.
     """
 
     def __init__(

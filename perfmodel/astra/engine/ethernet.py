@@ -36,9 +36,9 @@ class Ethernet(Carrying):
     Parameters
     ----------
     setup : Setup
-        Its network is a single topology.
+        Network, which must be a single topology, and system.
     clock : Clock
-        Where arrivals are put. They are whole nanoseconds, rounded up.
+        Queue of arrivals, in whole nanoseconds, rounded up.
     """
 
     replays_broadcasts = False

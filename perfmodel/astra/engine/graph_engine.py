@@ -36,7 +36,7 @@ from .watch import Watch
 
 __all__ = ["GraphEngine"]
 
-Told = Callable[[int, Operation, int, int], object]
+OnComplete = Callable[[int, Operation, int, int], object]
 
 _COUNTED = 1024
 """Number of completed nodes between two progress reports."""
@@ -51,22 +51,21 @@ class GraphEngine:
     Parameters
     ----------
     traces : sequence of Trace
-        Trace of each NPU, by number; or of one job, on the first NPUs of a built-in fabric.
+        Traces of all NPUs by number, or of one job that uses the first NPUs of a built-in fabric.
     setup : Setup
         Network and system.
     model : str
-        One of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
-    told : callable or None
+        Network model, one of ``perfmodel.astra.transport.NETWORK_MODELS``, or ``roce``.
+    on_complete : callable or None
         Called with rank, operation, start and end [ns] of each operation that ends.
     jobs : sequence of Job or None
         Several jobs, each with NPUs of its own, instead of ``traces``.
     symmetry : bool
-        Whether identical work of NPUs is run once for all of them, in the models in which they do
-        not delay each other.
+        Whether identical work of NPUs is simulated once, in network models without congestion.
     watch : Watch or None
-        Observes the run, and leaves out repetitions; not together with ``told``.
+        Observes the run, and leaves out repetitions; not together with ``on_complete``.
     record : Record or None
-        Records the events of one job; not together with ``told`` or ``watch``.
+        Records the events of one job; not together with ``on_complete`` or ``watch``.
 
     Raises
     ------
@@ -79,7 +78,7 @@ class GraphEngine:
         traces: Sequence[Trace],
         setup: Setup,
         model: str = "unaware",
-        told: Told | None = None,
+        on_complete: OnComplete | None = None,
         *,
         jobs: Sequence[Job] | None = None,
         symmetry: bool = True,
@@ -92,8 +91,8 @@ class GraphEngine:
                 raise ValueError(f"traces must be {npus}, one for each NPU, not {len(traces)}")
             given = setup.groups, setup.groups_source
             jobs = [Job(traces, tuple(range(len(traces))), *given)]
-        told = record.node if record else told
-        self._jobs, self._setup, self._and_told = jobs, setup, told
+        on_complete = record.node if record else on_complete
+        self._jobs, self._setup, self._on_complete = jobs, setup, on_complete
         self._watch, self._record = watch, record
         self._clock = Clock(0)
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
@@ -108,7 +107,7 @@ class GraphEngine:
         self._ended = 0
         # A callback for each node needs all ranks to run.
         self._uneven = [uneven_groups(job) for job in jobs]
-        able = symmetry and told is None and len(jobs) == 1
+        able = symmetry and on_complete is None and len(jobs) == 1
         able = able and self._carrying.stands_for_others and not any(self._uneven)
         self._alike = alike(jobs[0], setup, model) if able else None
         run = {*self._alike.first} if self._alike else None
@@ -127,7 +126,7 @@ class GraphEngine:
             number,
             Feeder(trace.nodes, trace.source, control=False),
             self._begin,
-            self._tell,
+            self._completed,
             npu=self._jobs[job].npus[number],
             job=job,
         )
@@ -165,14 +164,14 @@ class GraphEngine:
             return tuple(replace(times[one], rank=i) for i, one in enumerate(self._alike.first))
         return tuple(found)
 
-    def _tell(self, rank: int, operation: Operation, begin: int, end: int) -> None:
+    def _completed(self, rank: int, operation: Operation, begin: int, end: int) -> None:
         self._ended += 1
         if not self._ended % _COUNTED:
             count("nodes", self._ended, self._nodes)
         if self._watch:
             self._watch.ended(rank, operation.id)
-        if self._and_told:
-            self._and_told(rank, operation, begin, end)
+        if self._on_complete:
+            self._on_complete(rank, operation, begin, end)
 
     def end_node(self, rank: Rank, number: int) -> None:
         """End a node of a rank now."""

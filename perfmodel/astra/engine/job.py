@@ -17,17 +17,17 @@ class Job:
     Parameters
     ----------
     traces : sequence of Trace
-        By rank.
+        Trace of each rank.
     npus : tuple of int
         NPU of each rank.
     groups : mapping
         Ranks of each communicator group.
     groups_source : str
-        Their file, for errors.
+        File of the groups, for errors.
     priority : int
-        On links that it shares with others, where a lower number goes first.
+        Priority on links that the job shares with others; a lower number goes first.
     name : str
-        For people.
+        Name for people to read.
     """
 
     traces: Sequence[Trace]

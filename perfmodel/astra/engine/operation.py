@@ -108,7 +108,7 @@ class Operation:
     id : int
         Id of the node.
     what : What
-        Its request; in a trace the same object for all nodes with equal requests.
+        Request of the node; in a trace the same object for all nodes with equal requests.
     data_deps : tuple of int
         Nodes that end before it starts, including control dependencies if these count.
     tag : int

@@ -34,9 +34,9 @@ class Periods:
     start, size, count : int
         Place of its first node in the file, nodes of a period, and periods.
     step : int
-        By how much the numbers of nodes grow from one period to the next.
+        Difference between the numbers of a node in successive periods.
     tag_step : int or None
-        And the tags of messages; None without messages.
+        Difference between the tags of messages in successive periods; None without messages.
     depth : int
         Periods that a node looks back at most.
     free : frozenset of int
@@ -136,7 +136,7 @@ class _Pairs:
     trace : Trace
         The trace.
     size, step, tag_step : int
-        As for ``Periods``.
+        See ``Periods``.
     """
 
     def __init__(self, trace: Trace, size: int, step: int, tag_step: int | None) -> None:

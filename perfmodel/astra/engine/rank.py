@@ -29,7 +29,7 @@ class Rank:
         Hands out the operations of its trace.
     begin : callable
         Starts an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` afterwards.
-    told : callable
+    on_complete : callable
         Called with NPU, operation, start and end [ns] of each operation that ends.
     npu : int or None
         NPU on which it runs; by default the one with its number.
@@ -42,7 +42,7 @@ class Rank:
         number: int,
         feeder: Feeder[Operation],
         begin: Callable[["Rank", Operation], object],
-        told: Callable[[int, Operation, int, int], object],
+        on_complete: Callable[[int, Operation, int, int], object],
         *,
         npu: int | None = None,
         job: int = 0,
@@ -56,7 +56,7 @@ class Rank:
         self.trees = 0
         """Number of chunks sent over a tree."""
         self._feeder = feeder
-        self._begin, self._told = begin, told
+        self._begin, self._on_complete = begin, on_complete
         self._ready: list[list[int]] = [[] for _ in Unit]  # nodes that wait for each unit
         self._busy = [False for _ in Unit]
         self._compute: list[Span] = []
@@ -80,7 +80,7 @@ class Rank:
                 busy[unit] = True
             elif operation.at_once:
                 self._end = now
-                self._told(self.number, operation, now, now)
+                self._on_complete(self.number, operation, now, now)
                 feeder.finish(number)
                 self._take()
                 continue
@@ -102,7 +102,7 @@ class Rank:
             _extend(self._compute, began, now)
         elif what.type in _COMMUNICATION:
             _extend(self._communication, began, now)
-        self._told(self.number, operation, began, now)
+        self._on_complete(self.number, operation, began, now)
         self._feeder.finish(number)
         self.go_on(now)
 

@@ -36,7 +36,7 @@ class Ran:
     times : tuple of RankTimes
         Time of each rank by activity, job by job.
     faster : FasterThanLinks or None
-        How often and by how much the model was faster than links allow.
+        Collectives that the model makes faster than links allow.
     left_out : int
         Number of periods left out, since they take as long as those before them.
     figures : mapping
@@ -63,9 +63,9 @@ def run_jobs(
     Parameters
     ----------
     jobs, setup, model : sequence of Job, Setup, str
-        As for ``GraphEngine``.
+        See ``GraphEngine``.
     symmetry : bool
-        Whether what NPUs do alike is run once.
+        Whether identical work of NPUs is simulated once.
     repeats : bool
         Whether periods of a job that is alone are left out if they are sure to take as long as
         those before them.

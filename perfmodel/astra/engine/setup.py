@@ -27,7 +27,7 @@ class Setup:
     Parameters
     ----------
     network, system, memory : Network, SystemFile, MemoryFile
-        As their files say.
+        Contents of the files.
     groups : mapping
         NPUs of each communicator group.
     system_source, groups_source : str
@@ -38,7 +38,7 @@ class Setup:
     control : bool
         Whether control dependencies of traces count.
     roce : RoceFile or None
-        Parameters of network model roce; None for those by default.
+        Parameters of network model roce; None for the defaults.
     """
 
     network: Network | FluidNetwork
@@ -78,13 +78,13 @@ def load_setup(
     Parameters
     ----------
     network, protocol, algorithm, base : str or Path, str, str, Path or None
-        As for ``load_network``.
+        See ``load_network``.
     system, memory, groups : Path
         The other files.
     model : str or None
-        The network model that it is for; None for any.
+        Network model that the setup is for; None for any.
     queues, control, roce : int, bool, RoceFile or None
-        As for ``Setup``.
+        See ``Setup``.
 
     Raises
     ------

@@ -272,9 +272,9 @@ def state_of(
     parts : Parts
         The run, between two events.
     progress : mapping
-        How far each rank is, by its number.
+        Progress of each rank, by number.
     period : int
-        That nodes count from.
+        Period from which nodes are numbered.
     """
     try:
         return _Teller(parts, progress, period).all()

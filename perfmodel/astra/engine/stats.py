@@ -18,15 +18,15 @@ class RankTimes:
     rank : int
         The NPU.
     total_ns : int
-        From the begin to the end of its last node [ns].
+        Time from the start to the end of the last node [ns].
     compute_ns : int
-        With compute on the accelerator [ns].
+        Time with compute on the accelerator [ns].
     communication_ns : int
-        With a collective, or with a message that is sent or waited for [ns].
+        Time with a collective, or with a message that is sent or waited for [ns].
     overlap_ns : int
-        With both [ns].
+        Time with compute and communication [ns].
     exposed_communication_ns : int
-        Without compute on the accelerator, as ASTRA-sim calls it [ns].
+        Time without compute on the accelerator, named as in ASTRA-sim [ns].
     """
 
     rank: int
@@ -44,13 +44,13 @@ class Again:
     Parameters
     ----------
     span : tuple of int
-        From when to when it was [ns].
+        Start and end of the span [ns].
     times : int
-        How often it comes again.
+        Number of repetitions.
     more : tuple of int
-        Collectives in all of these, as ``Carrying.counts`` has them.
+        Collectives in all repetitions, counted as in ``Carrying.counts``.
     done : frozenset of int
-        Ranks that were through before.
+        Ranks that had ended before the span.
     """
 
     span: Span

@@ -111,9 +111,9 @@ def load_traces(
     prefix : str or Path
         Folder and name without rank and ending.
     npus : int or None
-        In the network; None if that does not matter yet.
+        NPUs in the network; None to skip the check of their number.
     system : SystemFile
-        Says how long compute takes.
+        System file, which determines the time of compute.
     fewer : bool
         Whether there may be fewer traces than NPUs.
     control : bool

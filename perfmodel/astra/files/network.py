@@ -96,9 +96,10 @@ class NetworkFile(FileModel):
         source : str
             The file, for errors.
         base : Path or None
-            Where files of topologies are looked for.
+            Folder from which relative paths of topology files start.
         protocol, algorithm : str
-            For built-in fabrics, as for ``parse_topology`` and ``run_collective``.
+            Protocol and algorithm of built-in fabrics, see ``parse_topology`` and
+            ``run_collective``.
 
         Raises
         ------
@@ -200,7 +201,7 @@ def load_network(
     name : str or Path
         A network file of ASTRA-sim, a topology file, or what ``parse_topology`` takes.
     protocol, algorithm : str
-        For built-in fabrics.
+        Protocol and algorithm of built-in fabrics.
     base : Path or None
         Folder that relative paths start from; None is the working directory.
 

@@ -260,7 +260,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Parameters
         ----------
         collective : str
-            One of ``COLLECTIVES``, or a broadcast or a reduce, which are chains.
+            Collective, one of ``COLLECTIVES``, or a broadcast or reduce, which are chains.
         sizes : sequence of int
             NPUs in a line of each dimension.
         source : str

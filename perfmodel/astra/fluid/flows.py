@@ -65,9 +65,9 @@ class Flows:
         Parameters
         ----------
         plan : Plan
-            How it is done.
+            Phases of the collective.
         data_bytes : int
-            As ASTRA-sim counts them: of an all-gather, what an NPU contributes.
+            Bytes, as ASTRA-sim counts them: of an all-gather, what an NPU contributes.
         members : sequence of int
             NPUs that take part.
         """

@@ -61,7 +61,7 @@ class Line(ABC):
     Parameters
     ----------
     npus : int
-        How many.
+        Number of NPUs.
     """
 
     fabric: "Topology | None" = None

@@ -98,7 +98,7 @@ def least_s(
     topology, pattern, groups, size_bytes
         As for ``bounds.volume_s``.
     rotated : bool
-        As for :func:`hierarchical`.
+        See :func:`hierarchical`.
     """
     times = 2 if pattern == "all_reduce" else 1
     longest_s = scattered_s(topology, pattern, groups, size_bytes)
@@ -171,9 +171,10 @@ def _one_order(
 
 
 def _from_root(root: int, steps: Sequence[tuple[Dimension, Level]]) -> list[list[Move]]:
-    """Return the messages that scatter the data of a root, those of a step together.
+    """Return the messages that scatter the data of a root, grouped by step.
 
-    Around a ring each passes on what is for those behind it, elsewhere each gets its own.
+    In a ring, each member forwards the parts of all members behind it. Elsewhere, the root sends
+    each part directly.
     """
     found: list[list[Move]] = []
     for depth, (own, level) in enumerate(steps):

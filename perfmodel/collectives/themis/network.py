@@ -42,10 +42,10 @@ class QueueDimension:
     Parameters
     ----------
     npus : int
-        In a line, 2 or more.
+        NPUs in a line, 2 or more.
     bytes_per_s : float
-        That an NPU sends and receives in a collective along the dimension, all its links
-        together [B/s].
+        Rate at which an NPU sends and receives in a collective along the dimension, over all its
+        links [B/s].
     step_s : float
         Latency of one step of the collective [s]: of links, switches and endpoints on the way from
         one NPU of a line to another.
@@ -119,7 +119,7 @@ def ideal_s(dimensions: Sequence[QueueDimension], size_bytes: float, pattern: st
     Parameters
     ----------
     dimensions : sequence of QueueDimension
-        All that take part.
+        Dimensions that take part.
     size_bytes : float
         The whole vector [B].
     pattern : str

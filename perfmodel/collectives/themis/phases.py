@@ -22,9 +22,9 @@ class Phase:
     kind : str
         ``reduce_scatter``, ``all_gather``, or ``all_reduce`` for one after the other.
     before_bytes : Fraction
-        That an NPU has of the chunk before it [B].
+        Bytes of the chunk that an NPU has before the phase [B].
     sent_bytes : Fraction
-        That an NPU sends [B].
+        Bytes that an NPU sends [B].
     steps : int
         Steps that follow each other.
     """

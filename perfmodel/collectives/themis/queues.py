@@ -49,9 +49,9 @@ class Service:
     phase : Phase
         The phase.
     begin_s, end_s : float
-        When the dimension starts it, and when it is free for others [s].
+        Time at which the dimension starts the chunk, and time at which it is free for others [s].
     done_s : float
-        When the chunk may continue [s].
+        Time at which the chunk may continue [s].
     """
 
     chunk: int
@@ -72,7 +72,7 @@ class _Queues:
     takes : sequence of sequence of tuple
         Ticks that each phase of each chunk holds its dimension, and ticks until it is done.
     dimensions : int
-        How many there are.
+        Number of dimensions.
     key : callable
         One of ``INTRA``.
     """

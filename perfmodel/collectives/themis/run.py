@@ -38,7 +38,7 @@ class Queuing:
     latency : str
         One of ``queues.LATENCY_MODES``.
     gap_denominator : int
-        As for ``plan.plan``.
+        See ``plan.plan``.
     compatible : bool
         Whether all-gathers and roundings are those of the authors' code; see ``plan.plan`` and
         ``phases.phases_of``.

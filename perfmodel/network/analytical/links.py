@@ -16,7 +16,7 @@ class Wire(NamedTuple):
     Parameters
     ----------
     latency_ns : float
-        Of the first byte [ns].
+        Latency of the first byte [ns].
     bytes_per_ns : float
         Rate [bytes per ns].
     """
@@ -41,7 +41,7 @@ class FifoLinks(Generic[Hop]):
     wire_of : callable
         Returns the link of a hop.
     clock : Clock
-        Where arrivals are put [ns].
+        Queue of future arrivals, in ns.
     """
 
     def __init__(self, wire_of: Callable[[Hop], Wire], clock: Clock[int]) -> None:

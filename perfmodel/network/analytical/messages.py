@@ -31,11 +31,11 @@ class Messages(ABC):
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the schedule runs.
     schedule : Schedule
-        Of one byte: every message on its own, or passes around rings alone.
+        Schedule of one byte: all messages one by one, or only passes around rings.
     conditions : Conditions
-        They change nothing here.
+        Not used by this model.
 
     Raises
     ------
@@ -64,7 +64,11 @@ class Messages(ABC):
 
     @abstractmethod
     def hops_ns(self, hops: Hops, count: int) -> list[tuple[int, int]]:
-        """Return how long some bytes take over each part of a route, and keep it busy [ns]."""
+        """Return two times for each part of a route [ns].
+
+        The first is how long the part delays ``count`` bytes, the second how long these keep it
+        busy.
+        """
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
         """Return the time of a vector whose chunks are sent one after the other [s]."""

@@ -25,9 +25,9 @@ def acked_capacities(
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology on which the messages run.
     messages : sequence of Transfer or RingPass
-        All of a schedule.
+        All messages of a schedule.
     """
     timing, capacities = topology.endpoint, list(topology.capacities)
     if timing is None or not topology.waits_for_acks:

@@ -46,15 +46,16 @@ def endpoint_s(
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the collective runs.
     messages : sequence of Transfer or RingPass
-        Those of one byte, in an order in which each sender sends.
+        Messages of one byte, in an order in which each sender sends.
     size_bytes : float
         The whole vector [B].
     moved_s : float
-        What it takes without endpoints [s]; what links are shared for is time for state machines.
+        Time of the collective without endpoints [s]. State machines work while a message waits for
+        shared links.
     pattern : str
-        One of ``schedule.PATTERNS``: whether rings reduce what they load.
+        Pattern, one of ``schedule.PATTERNS``; it tells whether rings reduce what they load.
     alone : bool
         Whether acks come as soon as they can, by which a little more may take less.
     """

@@ -20,8 +20,8 @@ class FluidFlow:
     payload_bytes : float
         Bytes that each source sends [B].
     latency_s : float
-        From the last byte leaving its source to the end of the flow [s]: links and switches on the
-        longest path, of all messages that follow each other.
+        Time from the last byte leaving its source to the end of the flow [s]: latency of links and
+        switches on the longest path, summed over messages that follow each other.
     after : tuple of int
         Flows of the same chunk, earlier in the list, that must be complete before this one starts.
     """

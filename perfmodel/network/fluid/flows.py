@@ -23,13 +23,13 @@ def as_flows(
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology on which the messages run.
     messages : sequence of Transfer or RingPass
-        Those of a schedule.
-    turns : iterable of Turn
-        Rounds of switches; the first message of each takes the switch for all of it.
+        Messages of a schedule.
+    switch_rounds : iterable of SwitchRound
+        Rounds of switches; the first message of a round occupies the switch for the whole round.
     latency_s : callable or None
-        Returns the latency of a route [s]; that of the topology if None.
+        Returns the latency of a route [s]; by default ``topology.latency_s``.
     """
     latency_s = latency_s or topology.latency_s
     # Routes are the same objects wherever they are used, and larger than their addresses.

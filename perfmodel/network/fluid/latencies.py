@@ -16,9 +16,9 @@ def latency_of(topology: Topology, *, urgent: bool = False) -> Callable[[Hops], 
     Parameters
     ----------
     topology : Topology
-        Where they are.
+        Topology of the routes.
     urgent : bool
-        As for ``Topology.latency_s``.
+        See ``Topology.latency_s``.
     """
     known: dict[int, float] = {}
 

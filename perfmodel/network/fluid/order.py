@@ -53,7 +53,7 @@ def service_order(tasks: Sequence[Task]) -> list[Step]:
     Parameters
     ----------
     tasks : sequence of Task
-        Each after those that it waits for.
+        Tasks, each listed after the tasks that it waits for.
     """
     return list(_ordered(tuple(map(_FIELDS, tasks))))
 

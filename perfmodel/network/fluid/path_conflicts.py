@@ -28,13 +28,13 @@ def path_conflicts(
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology on which the groups run.
     pattern : str
-        One of ``schedule.PATTERNS``.
+        Pattern, one of ``schedule.PATTERNS``.
     groups : sequence of sequence of int
         NPUs of each group; groups may have members in common.
     algorithm : str
-        As for ``build_schedule``.
+        Algorithm; see ``build_schedule``.
     """
     found: list[PathConflicts] = [{} for _ in groups]
     if not topology.interconnects or len(groups) < 2:

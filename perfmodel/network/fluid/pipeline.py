@@ -38,7 +38,7 @@ class Pipeline:
     Parameters
     ----------
     flows : sequence of FluidFlow
-        Those of a vector of one byte; ``after`` points to earlier ones.
+        Flows of a vector of one byte; ``after`` refers to earlier flows.
     capacities : sequence of float
         Payload bandwidth of each link [B/s].
     """
@@ -136,9 +136,9 @@ class _Link:
     Parameters
     ----------
     flows : tuple of int
-        Those that cross it.
+        Flows that cross the link.
     seconds : tuple of float
-        Time on it of each, for each byte of the vector [s].
+        Time of each flow on the link, for each byte of the vector [s].
     """
 
     def __init__(self, flows: tuple[int, ...], seconds: tuple[float, ...]) -> None:
@@ -155,8 +155,8 @@ class _Link:
         size_bytes : float
             The vector [B].
         ready, after : sequence of float
-            When each flow of the first chunk comes to its links, and how long one of the last
-            needs from there [s].
+            Time at which each flow of the first chunk reaches its links, and time that each flow of
+            the last chunk needs from there [s].
         """
         first = min(map(ready.__getitem__, self._flows))
         last = min(map(after.__getitem__, self._flows))

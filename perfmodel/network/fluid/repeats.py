@@ -33,12 +33,12 @@ class Region(NamedTuple):
     ----------
     start, period, periods : int
         First step, steps of a period, and periods.
-    turns : int
-        By how much the numbers of the tasks grow from one period to the next.
+    occurrences : int
+        Difference between the numbers of a task in successive periods.
     depth : int
         Periods that a step looks back.
     blocks : frozenset of int
-        Whose tasks it has.
+        Blocks to which the tasks belong.
     """
 
     start: int
@@ -64,15 +64,15 @@ class Jump:
     Parameters
     ----------
     tasks : tuple of int
-        Those of the periods before that come again, in order.
+        Tasks of the earlier periods that are repeated, in order.
     before : frozenset of int
-        Those of all periods that were simulated before them.
+        Tasks of all periods that were simulated before the skipped ones.
     moved : frozenset of int
-        Those of the last periods before them, which were moved behind them.
-    times, turns : int
-        How often, and by how much the numbers of the tasks grow each time.
+        Tasks of the last periods before the skipped ones, which were moved behind these.
+    times, occurrences : int
+        Number of repetitions, and difference between the numbers of a task in successive ones.
     period_s : float
-        Time of it each time [s].
+        Time of one repetition [s].
     """
 
     tasks: tuple[int, ...]
@@ -96,13 +96,13 @@ def repeats_of(
     Parameters
     ----------
     tasks, steps : sequence
-        With few turns.
+        Tasks and steps with few occurrences.
     longer : tuple of sequences
-        The same with ``turns`` more.
-    turns : int
-        Of a period.
+        Tasks and steps with ``occurrences`` more.
+    occurrences : int
+        Occurrences of a task in a period.
     more : int
-        Turns that are left out, a multiple of ``turns``.
+        Occurrences that are left out, a multiple of ``occurrences``.
     near : int
         Periods that steps may look back; what is further away must not matter.
     """
@@ -202,13 +202,13 @@ class Watch:
     Parameters
     ----------
     repeats : Repeats
-        Where, and how many.
+        Stretches that repeat, and number of periods to skip.
     tasks, steps : sequence
-        What is simulated.
+        Tasks and steps of the simulation.
     start, end : list of float
-        When each task ran, as far as it is known [s].
+        Start and end of each task that has run [s].
     links : Links
-        What the links have served.
+        Links, with the transfers that they have served.
     """
 
     repeats: Repeats
@@ -332,7 +332,7 @@ class _Served:
         )
 
     def repeat(self, before: "_Served", times: int, period_s: float) -> None:
-        """Repeat a number of times what the links have served since an earlier state."""
+        """Repeat everything that the links have served since an earlier state ``times`` times."""
         links = self._links
         for number, link in self._changed(before):
             queue = links.queues[number]

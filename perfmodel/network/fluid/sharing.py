@@ -81,7 +81,7 @@ class Sharing:
     Parameters
     ----------
     clock : Timer
-        Where ends of flows are put. They are whole nanoseconds, rounded up.
+        Queue of the ends of flows, in whole nanoseconds, rounded up.
     """
 
     def __init__(self, clock: Timer) -> None:

@@ -28,7 +28,7 @@ class SwitchRound:
     Parameters
     ----------
     switch : int
-        Its node.
+        Node of the switch.
     messages : tuple of int
         Positions of the flows in the schedule.
     """
@@ -48,7 +48,7 @@ def switch_rounds(
     Parameters
     ----------
     topology : Topology
-        Where the flows run.
+        Topology on which the flows run.
     groups : sequence
         Messages of each group, with their positions; those of a group go one after the other, and
         groups go side by side.

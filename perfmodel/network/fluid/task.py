@@ -17,11 +17,11 @@ class Profile:
     Parameters
     ----------
     time_s : float
-        Alone [s].
+        Time on an idle network [s].
     loads : tuple of (int, float)
         Link, and bytes that cross it [B].
     ack_s : float
-        From its end until its sources know of it [s].
+        Time from the end of the transfer until its sources have received the ack [s].
     added_bytes : float
         Numbers that are added to others on the way, in switches or in NPUs [B].
     details : mapping
@@ -41,11 +41,11 @@ class Occurrence(NamedTuple):
     Parameters
     ----------
     block : int
-        What comes again and again as a whole, such as the forward passes of a stage.
+        Number of the sequence that repeats as a whole, such as the forward passes of a stage.
     number : int
-        The how manieth time it is, from 0.
-    seat : int
-        Of the task there.
+        Number of the repetition, from 0.
+    position : int
+        Position of the task in the sequence.
     """
 
     block: int
@@ -59,22 +59,23 @@ class Task(NamedTuple):
     Parameters
     ----------
     kind : str
-        What it is for; in training one of ``PARTS``.
+        Purpose of the task; in training one of ``PARTS``.
     place : int
-        Pipeline stage that does it.
+        Pipeline stage that executes the task.
     name : str
-        For people.
+        Name for people to read.
     profile : Profile
-        Its time; and what it puts on the links, nothing if it computes or waits.
+        Time of the task, and its load on links, which is empty for compute and waits.
     after : tuple of int
         Tasks, earlier in the list, that must be complete.
     effort : float
-        Operations if it computes: what the order of service is made from.
+        Operations of a compute task, from which the order of service is computed.
     priority : int
-        On the links; of what is laid out at one time, a lower number is served first. From
-        ``PATIENT`` on it is not urgent, and cut where urgent transfers need its links.
-    turn : Turn or None
-        Where it comes again; None if it does not.
+        Priority on links: of tasks laid out at the same time, a lower number is served first.
+        Transfers from ``PATIENT`` on are not urgent, and are interrupted where urgent transfers
+        need their links.
+    occurrence : Occurrence or None
+        Position of the task in a repeating sequence; None without one.
     """
 
     kind: str

@@ -35,7 +35,7 @@ class Run:
     Parameters
     ----------
     start_s, end_s : tuple of float
-        Of each task [s]. It starts when all that it waits for is complete.
+        Start and end of each task [s]. A task starts when all tasks that it waits for are complete.
     jumps : tuple of Jump
         Periods that were left out.
     """
@@ -62,7 +62,7 @@ class Simulation:
     Parameters
     ----------
     tasks : sequence of Task
-        Each after those that it waits for.
+        Tasks, each listed after the tasks that it waits for.
     capacities : sequence of float
         Payload bandwidth of each link [B/s].
     """
@@ -71,7 +71,9 @@ class Simulation:
         for number, task in enumerate(tasks):
             for before in task.after:
                 if not 0 <= before < number:
-                    raise ValueError(f"task {number} must come after what it waits for")
+                    raise ValueError(
+                        f"task {number} must come after task {before}, for which it waits"
+                    )
         self.tasks = tasks
         self.steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}

@@ -24,13 +24,13 @@ def waits_s(
     Parameters
     ----------
     topology : Topology
-        Where the messages run.
+        Topology on which the messages run.
     messages : iterable of Transfer or RingPass
-        Those of a collective.
+        Messages of a collective.
     more : int
-        Changes beside those inside the collective.
+        Changes of destination in addition to those inside the collective.
     latency_s : callable or None
-        Returns the latency of a route [s]; that of the topology if None.
+        Returns the latency of a route [s]; by default ``topology.latency_s``.
     """
     latency_s = latency_s or topology.latency_s
     if not topology.waits_for_acks:

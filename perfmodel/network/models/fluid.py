@@ -21,11 +21,11 @@ class Fluid:
     Parameters
     ----------
     topology : Topology
-        Where it runs.
+        Topology on which the schedule runs.
     schedule : Schedule
-        Of one byte, with each pass around a ring as one item.
+        Schedule of one byte, with each pass around a ring as one item.
     conditions : Conditions
-        What else is on the network.
+        Other traffic on the network.
     """
 
     def __init__(self, topology: Topology, schedule: Schedule, conditions: Conditions) -> None:

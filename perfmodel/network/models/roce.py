@@ -20,11 +20,12 @@ class Roce:
     Parameters
     ----------
     topology : Topology
-        Where it runs; ``network_options["roce"]`` is a ``RoceFile``, the default one if missing.
+        Topology on which the schedule runs; ``network_options["roce"]`` is a ``RoceFile``, the
+        default one if missing.
     schedule : Schedule
-        Of one byte.
+        Schedule of one byte.
     conditions : Conditions
-        They change nothing here.
+        Not used by this model.
 
     Raises
     ------

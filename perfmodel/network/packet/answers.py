@@ -34,11 +34,11 @@ class Answers:
     protocol : ProtocolSpec
         Intervals and pauses.
     cycles : int
-        From the last flit that is answered to the ack on the link [cycles].
+        Time from the last acknowledged flit to the ack on the link [cycles].
     heard : Heard
-        Of the endpoint.
+        Last data flit that the endpoint received.
     say : callable
-        Called with how much later an ack leaves [cycles].
+        Called with the time until an ack leaves [cycles].
     """
 
     def __init__(

@@ -37,7 +37,7 @@ class _Descriptor:
     Parameters
     ----------
     target, source : int or None
-        To and from which NPU, None if it sends or receives nothing.
+        NPU to which the endpoint sends, and NPU from which it receives; None for neither.
     sends, receives : float
         Shares of the vector.
     """
@@ -92,11 +92,11 @@ class Exchanges:
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology on which the descriptors run.
     timing : EndpointTiming
-        Its endpoints.
+        Timing of the endpoints.
     queues : dict of int to list of _Descriptor
-        What each NPU does, for a vector of one byte.
+        Descriptors of each NPU, for a vector of one byte.
     """
 
     def __init__(self, topology: Topology, timing: EndpointTiming, queues: _Queues) -> None:

@@ -18,7 +18,7 @@ class GoBack(ABC):
     clock : Clock
         The time [cycles].
     timeout_cycles : int
-        After so long without progress packets are sent again.
+        Time without progress after which packets are sent again.
     """
 
     def __init__(self, clock: Clock[float], timeout_cycles: int) -> None:

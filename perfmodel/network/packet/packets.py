@@ -29,22 +29,24 @@ class Packet:
     Parameters
     ----------
     circuit, flits : int
-        Its circuit, and what it has.
+        Virtual channel and length of the packet.
     path : sequence of int
         Links that it crosses.
     came : callable
-        Called with it when its first flit has come; whoever takes it says so (``Routers.taken``).
+        Called with the packet when its first flit has arrived; the receiver reports taking the
+        packet with ``Routers.taken``.
     starts : callable or None
-        Called with it when it leaves its source, which may say only then what it is.
+        Called with the packet when it leaves its source, which may set ``number`` only then.
 
     Attributes
     ----------
     source, number : int
-        For whoever sends and takes it.
+        Source and number, for the sender and the receiver.
     link : int
-        The next one, -1 behind the last.
+        The next link, -1 after the last.
     pace, since : float
-        Cycles from flit to flit where it comes, and when its first flit came there.
+        Cycles from flit to flit on the link by which the packet arrives, and time at which its
+        first flit arrived.
     """
 
     __slots__ = (
@@ -194,7 +196,7 @@ class Routers:
     clock : Clock
         The time [cycles].
     sizes : Sizes
-        Of all routers and links.
+        Sizes and latencies of all routers and links.
     """
 
     def __init__(self, clock: Clock[float], sizes: Sizes) -> None:

@@ -30,12 +30,12 @@ class Flow(GoBack):
     clock : Clock
         The time [cycles].
     timeout_cycles, window : int
-        After so long without progress packets are sent again, and so many are sent that are not
-        acknowledged.
+        Time without progress after which packets are sent again, and largest number of packets that
+        are not acknowledged.
     circuit, path : int, sequence of int
-        Of all of them.
+        Virtual channel and links of all packets.
     send : callable
-        Called with the next one, which says what it is when it starts.
+        Called with the next packet, which gets its number when it starts.
     """
 
     def __init__(

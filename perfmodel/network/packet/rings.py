@@ -49,17 +49,18 @@ class _Ring:
     Parameters
     ----------
     circuit, place : int
-        Its circuit, 0 the most urgent, and how many descriptors software queues before it.
+        Virtual channel, 0 the most urgent, and number of descriptors that software queues before
+        this one.
     members, edges
-        As of a ``RingPass``.
+        See ``RingPass``.
     back : tuple
-        Links from each member to the one before it, by which its acks go.
+        Links from each member to the previous one, by which its acks go.
     block : float
         Share of the vector that a member sends in a step.
     after : list of int
         Positions of the rings that must be complete.
     passes, reduces : int, bool
-        How many there are, and whether one of them reduces what it loads.
+        Number of passes, and whether one of them reduces what it loads.
     """
 
     circuit: int
@@ -140,11 +141,11 @@ class CircuitRings:
     Parameters
     ----------
     topology : Topology
-        Where they run.
+        Topology on which the rings run.
     timing : EndpointTiming
-        Its endpoints.
+        Timing of the endpoints.
     rings : sequence of _Ring
-        Those of one byte.
+        Rings of a vector of one byte.
     """
 
     def __init__(self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring]) -> None:

@@ -59,8 +59,8 @@ def rounds_s(
     groups : sequence of sequence of int
         NPUs of each group, those of earlier rounds first; of a reduce the root first.
     turns, ends : sequence of Told
-        Who tells whom between two rounds, and behind the last one; who sends several turns does so
-        in this order, each when the one before is acknowledged.
+        Round tokens between two rounds, and after the last round. A node sends several tokens in
+        this order, each when the previous one is acknowledged.
 
     Raises
     ------

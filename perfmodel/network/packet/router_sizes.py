@@ -25,18 +25,20 @@ class Sizes(NamedTuple):
     circuits : int
         Circuits in use, 0 the most urgent.
     packet_flits, buffer_flits : int
-        A largest packet, and a queue.
+        Flits of the largest packet, and of a queue.
     hop_cycles, follow_cycles, message_cycles, link_cycles : float
-        From the first flit on a link to it on the next one; likewise of a packet behind another one
-        on the same path, which has stayed; of an ack; and over a link.
+        Time from the first flit of a packet on a link to the same flit on the next link; the same
+        for a packet that follows another one on the same path, and for an ack; and the latency of a
+        link.
     credit_cycles : float
-        From the last flit that leaves a queue until its sender knows.
+        Time from the last flit leaving a queue until its sender has the credits.
     paces : mapping of int to float
-        Cycles from flit to flit on links on which it is more than one.
+        Cycles from flit to flit, of links on which this is more than one cycle.
     inside_flits : float
-        Of a path, that an output has space for besides.
+        Flits on a path through a switch, for which an output has additional space.
     short_again : bool
-        Whether the next packet of a queue goes right behind one of a flit, without a turn.
+        Whether the next packet of a queue follows a packet of one flit directly, without
+        arbitration.
     ports : mapping of int to int
         Ports that links end at, in whose order queues take turns; their own numbers where it is
         not known.

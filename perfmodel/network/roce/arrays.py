@@ -72,13 +72,13 @@ def with_paths(
     Parameters
     ----------
     s : State
-        The arrays, of whose paths the first ``count`` are in use.
+        The arrays.
     count : int
-        Number of the first further path.
+        Number of paths already stored, which is the number of the first new path.
     topology, parameters : Topology, RoceFile
-        As for ``Simulation``.
+        See ``Simulation``.
     paths : sequence of tuple of int
-        Links of each further path.
+        Links of each new path.
 
     Raises
     ------

@@ -155,7 +155,7 @@ def _add_map(
 ) -> None:
     numbers = [_number(source, field, one) for one in values]
     if not numbers or len(numbers) != 1 + 2 * numbers[0]:
-        message = "must be a count and so many pairs of a rate and a value"
+        message = "must be a count N and N pairs of a rate and a value"
         raise InputError(source, field, f"{message}, not {len(numbers)} numbers")
     for rate, value in zip(numbers[1::2], numbers[2::2], strict=True):
         row = table.setdefault(float(rate), {})
@@ -172,7 +172,7 @@ def config_text(parameters: RoceFile, source: str) -> str:
     parameters : RoceFile
         The parameters; ``train_packets`` is left out, as ns-3 simulates each packet.
     source : str
-        Where they are from, for error lines.
+        Source of the parameters, for error messages.
 
     Raises
     ------

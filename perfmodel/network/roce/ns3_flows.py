@@ -29,11 +29,11 @@ class Flow:
     Parameters
     ----------
     source, target : int
-        NPUs at its ends.
+        NPUs at the ends of the flow.
     size_bytes : int
         Payload [B].
     start_s : float
-        When it begins [s].
+        Start of the flow [s].
     """
 
     source: int

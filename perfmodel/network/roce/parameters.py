@@ -61,11 +61,11 @@ class DcqcnEntry(FileModel):
     Parameters
     ----------
     alpha_interval_us : float
-        Between updates of the congestion estimate [us].
+        Time between updates of the congestion estimate [us].
     decrease_interval_us : float
-        Between decreases of the rate [us].
+        Time between decreases of the rate [us].
     increase_timer_us : float
-        Between increases of the rate [us].
+        Time between increases of the rate [us].
     gain : float
         Weight of a new sample in the congestion estimate; DCTCP has the same.
     fast_recovery_times : int
@@ -93,13 +93,13 @@ class TimelyEntry(FileModel):
     t_low_us : float
         Round-trip time below which the rate always rises [us].
     t_high_us : float
-        Round-trip time above which it always falls [us].
+        Round-trip time above which the rate always falls [us].
     min_rtt_us : float
-        What gradients are divided by [us].
+        Round-trip time by which gradients are divided [us].
     weight : float
-        Of a new difference of round-trip times.
+        Weight of a new difference of round-trip times in the mean.
     decrease_factor : float
-        Of the decrease.
+        Factor of the decrease.
     hyper_after : int
         Successive increases before they become larger.
     """
@@ -128,7 +128,7 @@ class HpccEntry(FileModel):
     pint_probability : float
         Share of acks with PINT that the sender looks at.
     telemetry_bytes : int
-        What packets carry without PINT [B]: a count, and 8 bytes for each of five hops.
+        Telemetry of a packet without PINT [B]: a count, and 8 bytes for each of five hops.
     """
 
     target: Annotated[float, number_range(0.01, 1)] = 0.95
@@ -158,22 +158,23 @@ class RoceFile(FileModel):
     buffer_mib : float
         Shared buffer of a switch [MiB].
     pfc : bool
-        Whether switches pause links; without, they drop packets.
+        Whether switches pause links. Without ``pfc``, switches drop packets.
     dynamic_threshold : bool
         Whether the threshold of a port falls as the buffer fills.
     threshold_kb : float
-        Threshold of a port without that [kB].
+        Threshold of a port without ``dynamic_threshold`` [kB].
     threshold_shift : int
-        The dynamic threshold is the free buffer >> so much; one less for each doubling of the rate
-        of a port over that of the slowest NIC.
+        Shift of the dynamic threshold, which is the free buffer >> shift. The shift is one less for
+        each doubling of the rate of a port over the rate of the slowest NIC.
     reserve_bytes : int
         Buffer space of each port alone [B].
     resume_bytes : int
-        How far below the threshold a port is resumed [B].
+        Distance below the threshold at which a port is resumed [B].
     headroom_factor : float
         Headroom of a port in rate x delay of its link.
     ecn : list of MarkEntry
-        Thresholds by the rate of the link: those of the highest rate that is not above it.
+        Thresholds by the rate of a link. A link uses the entry with the highest rate that is not
+        above its own.
     window : bool
         Whether a flow has at most the bandwidth-delay product of its path in flight.
     global_window : bool
@@ -195,17 +196,17 @@ class RoceFile(FileModel):
     back_to_zero : bool
         Whether a nack goes back to the start of a chunk.
     chunk_bytes : int
-        Such a chunk [B].
+        Size of a chunk, to whose start ``back_to_zero`` goes back [B].
     timeout_us : float
         Time without an ack after which packets are sent again, where any can be lost [us].
     seed : int
-        Of the random marks and errors.
+        Seed of random marks and errors.
     dcqcn : DcqcnEntry
-        Of DCQCN.
+        Parameters of DCQCN.
     timely : TimelyEntry
-        Of TIMELY.
+        Parameters of TIMELY.
     hpcc : HpccEntry
-        Of HPCC.
+        Parameters of HPCC.
     """
 
     file_kind = ROCE
@@ -250,7 +251,7 @@ class RoceFile(FileModel):
                 message = f"must be above kmin_kb, {row.kmin_kb:g}, not {row.kmax_kb:g}"
                 raise InputError(source, f"{field}.kmax_kb", message)
             if row.gbps in rates:
-                message = f"must be in one row, not {row.gbps:g} Gb/s in two"
+                message = f"must be different in each row, not {row.gbps:g} Gb/s in two rows"
                 raise InputError(source, f"{field}.gbps", message)
             rates.add(row.gbps)
         low, high = self.timely.t_low_us, self.timely.t_high_us

@@ -43,9 +43,9 @@ class Found:
     Parameters
     ----------
     time_s : float
-        Until the last message arrived [s].
+        Time at which the last message arrived [s].
     begin_s, end_s : array
-        When each message began and when it arrived [s].
+        Start and arrival of each message [s].
     sources, targets, sizes : array
         NPUs at the ends of each message, -1 for a message that uses no link, and its bytes [B].
     pauses, marks, drops : int
@@ -53,7 +53,7 @@ class Found:
     resent_bytes, paused_s : float
         Bytes sent again; time that links were paused, of all links together [s].
     queue_bytes : dict
-        Queue that packets came to in switches, by percentile, and the longest [B].
+        Length of the queue that packets met in switches, by percentile, and the longest queue [B].
     carried : dict
         Payload that crossed each link that was used [B].
     samples : array
@@ -86,7 +86,7 @@ class Found:
         Parameters
         ----------
         start_s : float
-            When the simulation begins [s].
+            Start of the simulation [s].
         """
         columns = (self.sources, self.targets, self.sizes, start_s + self.begin_s)
         rows = zip(*(one.tolist() for one in columns), strict=True)
@@ -101,7 +101,7 @@ class Simulation:
     topology : Topology
         Rates and latencies of links and nodes.
     parameters : RoceFile
-        Of switches, senders and congestion control.
+        Parameters of switches, senders and congestion control.
     """
 
     def __init__(self, topology: Topology, parameters: RoceFile) -> None:
@@ -118,7 +118,7 @@ class Simulation:
         work : Workload
             The messages, on paths of links of the topology.
         now_ns : float
-            Now, which is not before the time that the simulation has reached [ns].
+            Current time, not before the time that the simulation has reached [ns].
         watched : sequence of int
             Messages of the workload at whose arrival ``advance`` returns.
 
@@ -204,7 +204,7 @@ def simulate(topology: Topology, work: Workload, parameters: RoceFile) -> Found:
     Parameters
     ----------
     topology, parameters : Topology, RoceFile
-        As for ``Simulation``.
+        See ``Simulation``.
     work : Workload
         The messages, on paths of links of the topology.
 
@@ -225,7 +225,7 @@ def simulate_flows(topology: Topology, flows: Sequence[Flow], parameters: RoceFi
     Parameters
     ----------
     topology, parameters : Topology, RoceFile
-        As for ``Simulation``.
+        See ``Simulation``.
     flows : sequence of Flow
         The flows, each between two NPUs.
 

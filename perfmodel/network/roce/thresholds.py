@@ -14,7 +14,7 @@ def headroom_bytes(rate: float, delay_ns: float, factor: float, unit_bytes: floa
     Parameters
     ----------
     rate, delay_ns : float
-        Of the link [B/ns], [ns].
+        Rate [B/ns] and delay [ns] of the link.
     factor : float
         Headroom in rate x delay.
     unit_bytes : float
@@ -29,7 +29,7 @@ def port_shift(rate: float, line_rate: float, shift: int) -> int:
     Parameters
     ----------
     rate, line_rate : float
-        Of the link of the port, and of the slowest NIC, in the same unit.
+        Rate of the link of the port, and rate of the slowest NIC, in the same unit.
     shift : int
         Shift of a port at the rate of that NIC.
     """

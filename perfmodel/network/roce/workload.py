@@ -38,9 +38,9 @@ class Workload:
         Parameters
         ----------
         path : int
-            Number of its path.
+            Number of the path.
         size : int
-            Its bytes [B].
+            Size of the message [B].
         after : iterable of int
             Messages that must arrive before it begins.
         """
@@ -62,7 +62,7 @@ class Workload:
         Parameters
         ----------
         paths : sequence of int
-            From each member to the next.
+            Number of the path from each member to the next.
         size, steps : int
             Bytes of a message [B], and messages of each member one after the other.
         first : sequence of int
@@ -159,7 +159,7 @@ def workload_of(schedule: Schedule, size_bytes: float) -> Workload:
     Parameters
     ----------
     schedule : Schedule
-        Of one byte.
+        Schedule of one byte.
     size_bytes : float
         The vector [B]; messages are whole bytes.
     """

@@ -190,7 +190,7 @@ class _Graph:
         node, place : _Node, int
             The node, and which of its inputs it is.
         axes, size : int
-            How many axes it must have, any number if None, and the length of the first, if not 0.
+            Required number of axes, any number if None, and length of the first axis, if not 0.
         """
         if not self.is_constant(node, place):
             message = f"must have a tensor of the file as input {place} of {node.kind}"

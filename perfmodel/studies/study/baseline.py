@@ -101,7 +101,7 @@ def _filled(given: Any, rate: Value) -> Any:
 
 def _comparison(kind: Kind, key: str, source: str) -> Comparison:
     if kind.comparison is None:
-        raise InputError(source, key, "must be given with topology or network alone")
+        raise InputError(source, key, "must be given only with topology or network")
     return kind.comparison
 
 

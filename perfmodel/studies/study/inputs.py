@@ -250,7 +250,7 @@ class TrainingResolver(Resolver):
     def _read(self, root: str, name: Value) -> tuple[str, object, Path]:
         """Return name, contents and folder of a topology, a workload or a remote memory."""
         if not isinstance(name, str):
-            raise self.refused(root, f"must be names or files, not {name!r}")
+            raise self.refused(root, f"must be a name or a file, not {name!r}")
         known = {"topology": FABRICS, "workload": WORKLOADS}.get(root, ())
         found = find_choice(name, known) or name
         if root == "topology" and (said := said_of(found)) is not None:

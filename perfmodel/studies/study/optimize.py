@@ -117,7 +117,7 @@ class _Search:
     Parameters
     ----------
     plan, store, budget : Plan, Store, Budget
-        As for :func:`optimize_study`.
+        See :func:`optimize_study`.
     """
 
     def __init__(self, plan: Plan, store: Store, budget: Budget) -> None:

@@ -59,10 +59,10 @@ class Space:
         return sum(step * stride for step, stride in zip(steps, self.strides, strict=True))
 
     def each_alone(self, most: int) -> Iterator[dict[str, Value]]:
-        """Yield points with every step of every group, the other groups at their first step.
+        """Yield a point for each step of each group, with the other groups at their first step.
 
-        Of a group with more than ``most`` steps, as many evenly spaced ones are taken, with the
-        last.
+        From a group with more than ``most`` steps, at most that many evenly spaced steps are used,
+        and the last one.
         """
         first = self[0]
         for steps in self.groups:

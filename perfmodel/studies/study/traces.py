@@ -93,7 +93,7 @@ class _Resolver(Resolver):
         if value is None and part in ("remote_memory", "groups"):
             return None
         if not isinstance(value, str):
-            raise self.refused(part, f"must be names or files, not {value!r}")
+            raise self.refused(part, f"must be a name or a file, not {value!r}")
         return self._file(part, value)
 
     def _read(self, part: str, name: str) -> _File:

@@ -14,7 +14,7 @@ class Across:
     Parameters
     ----------
     strategy : Strategy
-        What is divided.
+        Strategy to divide.
     pp, dp : int
         Wafers along each dimension.
     groups : int
@@ -73,7 +73,7 @@ def divisions(strategy: Strategy, wafers: int, npus: int) -> list[Across]:
     Parameters
     ----------
     strategy : Strategy
-        What is divided.
+        Strategy to divide.
     wafers, npus : int
         Wafers at most, and NPUs of each.
     """

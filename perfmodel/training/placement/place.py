@@ -29,11 +29,11 @@ class Placement:
     Parameters
     ----------
     strategy : Strategy
-        Its sizes.
+        Strategy that is placed.
     npus : tuple of int
         NPU of each worker; its number is that of `Strategy.port`.
     policy : str
-        How they were placed, in a word.
+        Name of the placement policy.
     """
 
     strategy: Strategy

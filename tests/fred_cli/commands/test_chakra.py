@@ -241,7 +241,7 @@ def test_folder_may_have_the_name_of_a_prefix(fred: Fred, traces: Path) -> None:
 @pytest.mark.parametrize("prefix", [".", "..", "sets/", "sets/.", "/"])
 def test_prefix_that_ends_in_a_folder_is_refused(refused: Callable[..., str], prefix: str) -> None:
     said = refused("chakra", "convert", "none.goal", "-o", prefix)
-    assert said == f"error: {prefix}: must end in the beginning of a name, not in a folder"
+    assert said == f"error: {prefix}: must end with the beginning of a file name, not with a folder"
 
 
 def listing(number: int, *groups: dict[str, object]) -> Node:

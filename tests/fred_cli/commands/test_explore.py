@@ -38,7 +38,7 @@ def test_a_port_in_use_is_refused(fred: Fred, place: Path) -> None:
         port = taken.getsockname()[1]
         status, out, err = fred("explore", "study/store", "--no-browser", "--port", str(port))
     assert (status, out) == (2, "")
-    assert re.fullmatch(rf"error: --port: must be a port that is free, not {port} \(.*\)\n", err)
+    assert re.fullmatch(rf"error: --port: must be a free port, not {port} \(.*\)\n", err)
 
 
 @pytest.mark.slow

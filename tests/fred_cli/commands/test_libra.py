@@ -108,7 +108,7 @@ constraints: [b0 = 5]
         (GPT_3, "fred libra: --constraint: must bound every bandwidth from above, not leave b0, "),
         (
             (DESIGN, "--constraint", "b3 >= 501"),
-            f"{DESIGN}: constraints: must leave every bandwidth in use above 0, not conflict: ",
+            f"{DESIGN}: constraints: must allow a bandwidth above 0 in every dimension in use; ",
         ),
         (
             (*GPT_3, "--constraint", "b9 = 4"),

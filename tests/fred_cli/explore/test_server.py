@@ -215,5 +215,5 @@ def test_a_store_that_is_being_written_is_read(tmp_path: Path, table: Table) -> 
 def test_a_port_in_use_is_refused(store: Store, address: str) -> None:
     port = urlsplit(address).port
     assert port
-    with pytest.raises(InputError, match=rf"^--port: must be a port that is free, not {port} "):
+    with pytest.raises(InputError, match=rf"^--port: must be a free port, not {port} "):
         open_server(Source(store), "store", port)

@@ -102,8 +102,16 @@ def test_without_loopback_nothing_goes_to_its_own_port(kind: str, steps: int) ->
             f"collective must be one of {', '.join(COLLECTIVES)}, not 'broadcast'",
         ),
         (("reduce", (0, 1, 0)), ValueError, "members must be different ports, not [0, 1, 0]"),
-        (("reduce", (0,)), ValueError, "members must be two ports or more with the root, not [0]"),
-        (("reduce", (), 1), ValueError, "members must be two ports or more with the root, not []"),
+        (
+            ("reduce", (0,)),
+            ValueError,
+            "members must be at least two ports, including the root, not [0]",
+        ),
+        (
+            ("reduce", (), 1),
+            ValueError,
+            "members must be at least two ports, including the root, not []",
+        ),
         (("reduce", (0, 1), -1), ValueError, "root must be 0 or more, not -1"),
         (("reduce", (0, True)), TypeError, "member must be an integer, not True"),
     ],

@@ -93,7 +93,9 @@ class RegistersBench:
 def test_members_of_one_name_are_refused() -> None:
     fields = (Field("a", 0, 1, "w1c", "Bit"), Field("a_set", 1, 1, "rw", "Bit"))
     registers = RegisterMap("twice", "", (Register("R", 0, "Bits", fields),))
-    with pytest.raises(ValueError, match=r"^members of R must have free names, not \['r_a_set'\]$"):
+    with pytest.raises(
+        ValueError, match=r"^members of R must have names that are not in use, not \['r_a_set'\]$"
+    ):
         AxiLiteRegisters(registers=registers)
 
 

@@ -45,7 +45,7 @@ def register(**changes: Any) -> Register:
         (
             {"width": 1, "names": ("x", "y", "z")},
             ValueError,
-            "names of field a must be 2 or fewer in 1 bits, not 3",
+            "field a of 1 bits must have at most 2 names, not 3",
         ),
     ],
 )

@@ -91,7 +91,9 @@ def test_of_each_flow_the_newest_comes_last_and_none_is_lost(seed: int) -> None:
 
 
 def test_a_layout_without_a_number_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^MessageQueue layout must have a sequence, not "):
+    with pytest.raises(
+        ValueError, match=r"^MessageQueue layout must have a field named sequence, not "
+    ):
         MessageQueue(layout=data.StructLayout({"kind": 3}))
 
 

@@ -99,8 +99,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "spare ports that are not there": (
         {"switches.1.spare": 1},
         (
-            "switches.1.ports: must be 6, its links: 2 to NPUs, 1 to controllers, 0 down, 2 up, "
-            "and 1 spare; not 5"
+            "switches.1.ports: must be 6, the number of its links (2 to NPUs, 1 to controllers, "
+            "0 down, 2 up, and 1 spare), not 5"
         ),
     ),
     "no port that is not spare": (
@@ -125,15 +125,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "switches.2.npus: must be one or more, or controllers, where no switch is below, not none",
     ),
-    "NPU nowhere": ({"npus": 5}, "npus: must each be connected to a switch, but 4 does not"),
+    "NPU nowhere": ({"npus": 5}, "npus: must each be connected to a switch, but NPU 4 is not"),
     "NPU beyond": ({"npus": 3}, "switches.2.npus: must be numbers from 0 to 2, not 3"),
     "ports": (
         {"switches.1.ports": 6},
-        "switches.1.ports: must be 5, its links: 2 to NPUs, 1 to controllers, 0 down, 2 up; not 6",
+        (
+            "switches.1.ports: must be 5, the number of its links (2 to NPUs, 1 to controllers, "
+            "0 down, 2 up), not 6"
+        ),
     ),
     "ports above": (
         {"switches.1.uplinks": 1, "switches.1.ports": 4},
-        "switches.0.ports: must be 3, its links: 0 to NPUs, 0 to controllers, 3 down, 0 up; not 4",
+        (
+            "switches.0.ports: must be 3, the number of its links (0 to NPUs, 0 to controllers, "
+            "3 down, 0 up), not 4"
+        ),
     ),
     "planes": ({"planes": 2}, "switches.0.chiplets: must be a multiple of the 2 planes, not 1"),
     "chiplets with NPUs": (
@@ -167,7 +173,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "switches.1.npus": [0, 2],
             "npus": 4,
         },
-        "npus: must each be connected to a switch, but 1 does not",
+        "npus: must each be connected to a switch, but NPU 1 is not",
     ),
     "flits": ({"lanes": 3}, "lanes: must make flits of 1, 2, 4, ... bytes, not of 6"),
     "controllers of another kind": (

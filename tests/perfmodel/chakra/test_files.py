@@ -364,11 +364,11 @@ BAD_JSON = {
     "deep": (b'{}{"a":' * 3000, "byte 2: "),
     "a key twice": (
         b'{}{"id": 1, "id": 2}',
-        "byte 2: must be a node, not a message with an error: the key 'id' may be there once",
+        "byte 2: must be a node, not a message with an error: the key 'id' must occur only once",
     ),
     "a key twice below": (
         b'{}{"attr": [{"name": "a", "name": "b"}]}',
-        "byte 2: must be a node, not a message with an error: the key 'name' may be there once",
+        "byte 2: must be a node, not a message with an error: the key 'name' must occur only once",
     ),
     "nested": (
         b'{}{"attr":' + b"[" * 40 + b"]" * 40 + b"}",

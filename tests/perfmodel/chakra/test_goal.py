@@ -161,7 +161,7 @@ RANK = "num_ranks 2\nrank 0 {\n"
         (RANK + "a: send 5b from 1", "line 3: send must be followed by to, not from"),
         (RANK + "a: recv 5b to 1", "line 3: recv must be followed by from, not to"),
         (RANK + "a: send 5b to 2", "line 3: rank at the other end must be from 0 to 1, not 2"),
-        (RANK + "a: calc 5 cpu 1 cpu 2", "line 3: tag, cpu and nic may be there once each"),
+        (RANK + "a: calc 5 cpu 1 cpu 2", "line 3: tag, cpu and nic must occur at most once each"),
         (RANK + "a: calc 5\na: calc 6", "line 4: label must occur once in a rank, not again"),
         (RANK + "a: calc 5\na requires b", "line 4: must name labels of lines above it, not 'b'"),
     ],

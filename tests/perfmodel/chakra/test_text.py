@@ -257,8 +257,8 @@ LINE = "a -1 1 NONE 0 2 NONE 0 3 NONE 0 0"
     [
         ("DATA", "must be a parallelism, a number of layers and the layers, not fewer lines"),
         ("BOTH\n1\n" + LINE, "line 1: must begin with one of MICRO, .*, not 'BOTH'"),
-        ("DATA\n2\n" + LINE, "line 2: must be the number of layers, which are 1, .*, not '2'"),
-        ("DATA\n0", "line 2: must be the number of layers, which are 0, 1 or more, not '0'"),
+        ("DATA\n2\n" + LINE, r"line 2: must be .* layers that follow \(1\), at least 1, not '2'"),
+        ("DATA\n0", r"line 2: must be .* layers that follow \(0\), at least 1, not '0'"),
         ("DATA\nx\n" + LINE, "line 2: the number of layers must be an integer .*, not 'x'"),
         ("DATA\n1\na -1 1", "line 3: must be the 12 fields of a layer, not 3"),
         (

@@ -29,30 +29,30 @@ def test_head_says_what_its_parallelism_needs() -> None:
     [
         ("HYBRID_CUSTOMIZED x: 1", "must begin with one of DATA, .*, not 'HYBRID_CUSTOMIZED'"),
         ("DATA x", "the last bottom layer must be an integer .*, not 'x'"),
-        ("HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER must say model_parallel_NPU_group: and how .*"),
+        ("HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER must have model_parallel_NPU_group: N, .*"),
         (
             "HYBRID_TRANSFORMER checkpoints: 1 0",
-            "HYBRID_TRANSFORMER must have the keys model_parallel_NPU_group: alone, not 'check.*",
+            "HYBRID_TRANSFORMER must have only the keys model_parallel_NPU_group:, not 'check.*",
         ),
         (
             f"{GPT} model_parallel_NPU_group: 8 ep: 1 pp: 1",
-            f"{GPT} must have the keys .*, checkpoint_initiates: alone, not 'ep:'",
+            f"{GPT} must have only the keys .*, checkpoint_initiates:, not 'ep:'",
         ),
-        (f"{GPT} model_parallel_NPU_group: 0", f"{GPT} must say model_parallel_NPU_group: .*"),
+        (f"{GPT} model_parallel_NPU_group: 0", f"{GPT} must have model_parallel_NPU_group: N, .*"),
         (f"{GPT} model_parallel_NPU_group:", "model_.*: must be an integer from 0 .*, not ''"),
         (f"{GPT} checkpoints: 2 0", "a layer of checkpoints: must be an integer .*, not ''"),
         (f"{GPT} checkpoints: 1 8", "checkpoints: must be layers 0 to 7, not 8"),
         (
             f"{GPT} model_parallel_NPU_group: 2 checkpoints: 1 3 checkpoint_initiates: 1 2",
-            "checkpoint_initiates: layer 2 must have a checkpoint before it, and be none itself",
+            "checkpoint_initiates: layer 2 must not be a checkpoint, and must have one before it",
         ),
         (
             f"{GPT} model_parallel_NPU_group: 2 checkpoints: 2 0 2 checkpoint_initiates: 1 2",
-            "checkpoint_initiates: layer 2 must have a checkpoint before it, and be none itself",
+            "checkpoint_initiates: layer 2 must not be a checkpoint, and must have one before it",
         ),
         (
             f"{GPT} model_parallel_NPU_group: 2 checkpoints: 1 0 checkpoint_initiates: 2 2 5",
-            "checkpoint_initiates: layer 5 must have a checkpoint before it, after layer 2, .*",
+            "checkpoint_initiates: layer 5 must not .*, and must have one before it, after layer 2",
         ),
     ],
 )

@@ -39,7 +39,7 @@ def problem(
 def test_least_set_of_conflicting_constraints_is_named(texts: list[str], conflict: str) -> None:
     with pytest.raises(InputError) as error:
         problem(texts).check()
-    message = "must leave every bandwidth in use above 0, not conflict"
+    message = "must allow a bandwidth above 0 in every dimension in use; these conflict"
     assert str(error.value) == f"d.yaml: constraints: {message}: {conflict}"
 
 
@@ -61,9 +61,7 @@ def test_every_bandwidth_must_have_an_upper_bound(texts: list[str], free: str) -
 
 @pytest.mark.parametrize("texts", [["total <= 500"], ["b0 >= b1"], ["b0 = b1", "total <= 4"], []])
 def test_product_needs_a_total_that_does_not_fall_to_nothing(texts: list[str]) -> None:
-    with pytest.raises(
-        InputError, match=r"^d\.yaml: constraints: must keep the total from falling"
-    ):
+    with pytest.raises(InputError, match=r"^d\.yaml: constraints: must keep the total above 0"):
         problem(texts, "time_x_cost").check()
 
 

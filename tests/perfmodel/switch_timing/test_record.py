@@ -187,8 +187,8 @@ def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
         (
             switch_with(payload_share=0.51),
             (
-                r"switch\.payload_share must be 0\.5 as switch\.data_flits_per_cycle and flits of "
-                r"4096 bits say, not 0\.51"
+                r"switch\.payload_share must be 0\.5, which follows from "
+                r"switch\.data_flits_per_cycle and flits of 4096 bits, not 0\.51"
             ),
         ),
         (

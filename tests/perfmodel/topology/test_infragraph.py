@@ -83,7 +83,11 @@ def test_what_is_written_is_read_again() -> None:
             "gigabits_per_second: 0",
             "must be from 1 to 1e+24 bytes per second",
         ),
-        ("gigabits_per_second, gigabits", "furlongs, gigabits", "must have a number of its choice"),
+        (
+            "gigabits_per_second, gigabits",
+            "furlongs, gigabits",
+            "must have a number for the chosen unit",
+        ),
         ("host.1.nic.0.eth.leaf.0.port.1", "nonsense", "must have the form INSTANCE.0.COMPONENT"),
     ],
 )

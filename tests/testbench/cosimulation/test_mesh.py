@@ -34,7 +34,7 @@ COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
 TURNED = "pattern_goes_through_on_all_circuits/pattern=transpose"
 BESIDE = [
     TURNED,
-    "all_send_to_one_and_each_has_its_share",
+    "traffic_to_one_npu_does_not_block_another_channel",
     "urgent_packet_overtakes_others_at_every_router",
     "dead_ends_hold_up_nobody",
     "ack_takes_as_long_at_every_router",
@@ -44,7 +44,7 @@ BESIDE = [
 Compiled meshes have the other patterns, see tests/testbench/volume/test_mesh.py.
 """
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
-TRAFFIC = [*QUICK, TURNED, "all_send_to_one_and_each_has_its_share"]
+TRAFFIC = [*QUICK, TURNED, "traffic_to_one_npu_does_not_block_another_channel"]
 
 
 def names(found: SimulationResult) -> set[str]:

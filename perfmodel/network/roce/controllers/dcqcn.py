@@ -29,7 +29,7 @@ class State(NamedTuple):
     stage : float
         Increases since the last decrease.
     next_alpha, next_decrease, next_increase : float
-        When the timers run out [ns]; never before the first notification.
+        Times at which the timers expire [ns]; infinite before the first notification.
     """
 
     rate: float

@@ -50,11 +50,11 @@ def hop_utilization(
     Parameters
     ----------
     sent_rate, link_rate : float
-        What the link carried, and its rate [B/ns].
+        Rate at which the link sent data, and rate of the link [B/ns].
     queue : float
-        The smaller one of its last two queue lengths [B].
+        The smaller of the last two queue lengths [B].
     line_rate, window : float
-        Of the sender [B/ns], [B].
+        Line rate [B/ns] and window [B] of the sender.
     """
     return sent_rate / link_rate + queue * line_rate / (link_rate * window)
 

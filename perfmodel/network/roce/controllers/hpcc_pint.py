@@ -23,13 +23,13 @@ def estimate(
     Parameters
     ----------
     before : float
-        The estimate when the packet before left.
+        Estimate when the previous packet left.
     size, queue : float
-        That packet, and the queue [B].
+        Size of the previous packet, and length of the queue [B].
     rate : float
-        Of the link [B/ns].
+        Rate of the link [B/ns].
     span, base_rtt : float
-        Time since that packet, and the longest round trip of the network [ns].
+        Time since the previous packet, and the longest round trip of the network [ns].
     """
     span = min(span, base_rtt)
     sent = size / (rate * base_rtt)

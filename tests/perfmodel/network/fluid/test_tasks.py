@@ -127,7 +127,7 @@ def test_no_tasks_take_no_time() -> None:
 
 
 def test_task_that_waits_for_a_later_one_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^task 0 must come after what it waits for$"):
+    with pytest.raises(ValueError, match=r"^task 0 must come after task 1, for which it waits$"):
         Simulation([compute(1.0, 1), compute(1.0)], [])
 
 

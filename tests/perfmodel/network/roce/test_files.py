@@ -16,7 +16,10 @@ _ROW = "{gbps: 100, kmin_kb: 4, kmax_kb: 9}"
     [
         ("timely: {t_low_us: 501}", "timely.t_low_us: must be at most t_high_us, 500, not 501"),
         ("timely: {t_high_us: 49}", "timely.t_low_us: must be at most t_high_us, 49, not 50"),
-        (f"ecn: [{_ROW}, {_ROW}]", "ecn.1.gbps: must be in one row, not 100 Gb/s in two"),
+        (
+            f"ecn: [{_ROW}, {_ROW}]",
+            "ecn.1.gbps: must be different in each row, not 100 Gb/s in two rows",
+        ),
         (
             "ecn: [{gbps: 100, kmin_kb: 9, kmax_kb: 9}]",
             "ecn.0.kmax_kb: must be above kmin_kb, 9, not 9",

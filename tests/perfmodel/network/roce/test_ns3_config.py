@@ -117,7 +117,7 @@ def test_other_numbers_of_cc_mode_are_pauses_alone(tmp_path: Path) -> None:
         ("U_TARGET x", "must have a number, not 'x'"),
         ("U_TARGET 1 2", "must have one value for U_TARGET, not 2"),
         ("MULTI_RATE 1", "must be MULTI_RATE 0, not 1"),
-        ("KMIN_MAP 2 25000000000 100", "must be a count and so many pairs of a rate and a value"),
+        ("KMIN_MAP 2 25000000000 100", "must be a count N and N pairs of a rate and a value"),
         ("KMIN_MAP 2 25000000000 1 25000000000 2", "must have each rate once, not 2.5e+10 twice"),
         ("LINK_DOWN 0 5 6", "must be LINK_DOWN 0 0 0, not 0 5 6"),
         ("LINK_DOWN 1 0 0", "must be LINK_DOWN 0 0 0, not 1 0 0"),

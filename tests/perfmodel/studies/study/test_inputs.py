@@ -177,7 +177,7 @@ def test_fields_have_dotted_paths() -> None:
         ({"topology__l1__9__npus": 1}, "topology.l1.9.npus: must have an index below 2, not '9'"),
         ({"topology": "fred-x"}, "topology: must be one of .*; did you mean 'fred-"),
         ({"topology": "no.yaml"}, "topology: .*no.yaml: must be an existing file"),
-        ({"topology": 3}, "topology: must be names or files, not 3"),
+        ({"topology": 3}, "topology: must be a name or a file, not 3"),
         ({"workload": "resnet-15"}, "workload: must be one of .*did you mean 'resnet-152'"),
         ({"workload__microbatch": 1}, "workload.microbatch: unknown key; .*'microbatches'"),
         ({"strategy": "MP2"}, "strategy: must be like MP2-DP5-PP2, not 'MP2'"),

@@ -125,7 +125,7 @@ def test_networks_are_found_and_followed_from_any_folder(
         ({"traces": "three"}, {}, r"space\.traces: .*three"),
         ({"network": ["net.yaml", "none.yaml"]}, {}, r"space\.network: .*none\.yaml"),
         ({"network": ["net.yaml", "ring"]}, {}, r"space\.network: must be one of .*, not 'ring'"),
-        ({"system": 5}, {}, r"space\.system: must be names or files, not 5"),
+        ({"system": 5}, {}, r"space\.system: must be a name or a file, not 5"),
         ({"network_model": "any"}, {}, r"space\.network_model: must be one of fluid, .*'any'"),
         (
             {"num_queues_per_dim": 0},
