@@ -75,7 +75,7 @@ def test_unicasts_go_up_and_down_again_to_every_end(name: str) -> None:
             place, way = one.homes[source][0], []
             while True:
                 way.append(place)
-                end = one.chiplets[place].ends[one.way(place, target)]
+                end = one.chiplets[place].ends[one.port_for(place, target)]
                 if end.kind != "chiplet":
                     break
                 place = end.number
@@ -86,7 +86,7 @@ def test_unicasts_go_up_and_down_again_to_every_end(name: str) -> None:
 def test_unicasts_share_out_links() -> None:
     one = plane("wafer-20")
     (up,) = [n for n, chiplet in enumerate(one.chiplets) if chiplet.name == "l1_0"]
-    assert {one.way(up, address) for address in range(4, 20)} == {8, 9, 10, 11}
+    assert {one.port_for(up, address) for address in range(4, 20)} == {8, 9, 10, 11}
 
 
 def test_chiplets_of_a_switch_in_a_plane_are_numbered() -> None:
@@ -102,4 +102,4 @@ def test_unicasts_down_take_all_links() -> None:
         for first in range(0, 20, 4):
             # Others go up to the other chiplet: an uplink is an address modulo four.
             come = [npu for npu in range(first, first + 4) if npu % 4 % len(top) == part]
-            assert len({one.way(number, npu) for npu in come}) == len(come) == 2
+            assert len({one.port_for(number, npu) for npu in come}) == len(come) == 2

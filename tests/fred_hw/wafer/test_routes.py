@@ -26,7 +26,7 @@ def links(one: Plane, routes: Routes, source: int, target: int) -> list[tuple[in
     found: list[tuple[int, int]] = []
     chiplet = one.homes[source][0]
     while True:
-        port = routes.get((chiplet, target), one.way(chiplet, target))
+        port = routes.get((chiplet, target), one.port_for(chiplet, target))
         end = one.chiplets[chiplet].ends[port]
         if end.kind != "chiplet":
             assert end.number == target
