@@ -7,10 +7,11 @@ from itertools import pairwise, product
 
 import pytest
 
-from fred_hw.mesh.links_between import Link, Way, link_loads, links_between
+from fred_hw.mesh.links_between import Link, link_loads, links_between
 from fred_hw.mesh.routing import ROUTINGS, Fork
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.way import Way
 from tests.fred_hw.simulation import trace
 
 
