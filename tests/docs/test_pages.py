@@ -105,12 +105,12 @@ def test_python_imports_only_what_is_installed(page: str) -> None:
 def test_python_prints_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The blocks of a page are one program; what it prints follows each, as text or `prints`."""
+    """The blocks of a page are one program; what it prints follows each, after `It prints`."""
     program, said = [], []
     for block in blocks(page, "python"):
         program.append(block.text)
         found = re.match(
-            r"\n+prints `(.*?)`|\n+(?:It prints\n+)?```text\n(.*?)```", block.after, re.DOTALL
+            r"\n+It prints `(.*?)`|\n+(?:It prints\n+)?```text\n(.*?)```", block.after, re.DOTALL
         )
         if found:
             said.append(found[1] + "\n" if found[1] else found[2])
