@@ -41,9 +41,9 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules campaigns themis libra roce repurpose study explore synth tests
+BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules campaigns themis libra roce repurpose study explore synth demo tests
 # All of them run, whatever one of them misses: it takes hours.
-bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, switch, mesh, the model against RTL, schedules, clock and area, time of the tests; tests of large volume
+bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, switch, mesh, the model against RTL, schedules, clock and area, time of the demo and of the tests; tests of large volume
 	@missed=; for one in $(BENCHES); do \
 	  echo "$(BIN)/python tests/bench/bench_$$one.py"; \
 	  $(BIN)/python tests/bench/bench_$$one.py || missed="$$missed bench_$$one.py"; done; \

@@ -1,4 +1,4 @@
-"""Report sentences of the documentation that are longer than the limit.
+"""Report sentences of the documentation that are longer than the limit of their place.
 
 Run as ``python -m docs.sentences``; the exit status is 1 if there are any.
 """
@@ -13,19 +13,21 @@ from markdown_it.token import Token
 
 from docs.generate.__main__ import PAGES
 
-__all__ = ["LIMIT", "long_sentences", "sentences", "written_pages"]
+__all__ = ["CELL_LIMIT", "LIMIT", "long_sentences", "sentences", "written_pages"]
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 25
-"""Words of the longest sentence that a page may have."""
+"""Words of the longest sentence in a paragraph, list or heading."""
+CELL_LIMIT = 35
+"""Words of the longest sentence in a cell of a table, where lists stand in one sentence."""
 
 _REGISTERS = ROOT / "docs/reference/registers.md"  # written by python -m gen.registers
 _END = re.compile(r"(?<=[.?!:;])\s+(?=[A-Z0-9`*(\[\"'])")
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|Fig|Sec|No)\.$")
 
 
-def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a Markdown page outside code and tables.
+def sentences(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield the sentences of a Markdown page outside code.
 
     Parameters
     ----------
@@ -34,31 +36,34 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 
     Yields
     ------
-    (int, str)
-        Line of the paragraph, from 1, and a sentence of it without markup.
+    (int, str, int)
+        Line of the paragraph or row, from 1, a sentence of it without markup, and the limit of its
+        length in words.
     """
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    in_table = False
+    limit, line = LIMIT, 1
     for token in tokens:
-        in_table = token.type == "table_open" or (in_table and token.type != "table_close")
-        if token.type == "inline" and not in_table and token.map:
+        if token.type in ("table_open", "table_close"):
+            limit = CELL_LIMIT if token.type == "table_open" else LIMIT
+        line = token.map[0] + 1 if token.map else line  # cells have no line: that of their row
+        if token.type == "inline":
             begun = ""
             for part in _END.split(_plain(token)):
                 begun = f"{begun} {part}".strip()
                 if not _ABBREVIATED.search(begun):
-                    yield token.map[0] + 1, begun
+                    yield line, begun, limit
                     begun = ""
             if begun:
-                yield token.map[0] + 1, begun
+                yield line, begun, limit
 
 
 def long_sentences(pages: list[Path]) -> list[str]:
     """Return a line ``PAGE:LINE: N words: SENTENCE`` for each sentence over the limit."""
     found: list[str] = []
     for page in pages:
-        for line, sentence in sentences(page.read_text("utf-8")):
+        for line, sentence, limit in sentences(page.read_text("utf-8")):
             words = len([word for word in sentence.split() if re.search(r"\w", word)])
-            if words > LIMIT:
+            if words > limit:
                 found.append(f"{page.relative_to(ROOT)}:{line}: {words} words: {sentence}")
     return found
 
@@ -84,6 +89,8 @@ def written_pages() -> list[Path]:
 
 if __name__ == "__main__":
     lines = long_sentences(written_pages())
-    said = "\n".join(lines) or f"no sentence is longer than {LIMIT} words"
+    said = (
+        "\n".join(lines) or f"no sentence is longer than {LIMIT} words, or {CELL_LIMIT} in tables"
+    )
     sys.stdout.write(f"{said}\n")
     sys.exit(bool(lines))

@@ -13,7 +13,12 @@ SECTIONS = {
     ),
     "Workload": (
         "workload workloads strategy strategies compute mode schedule overlap "
-        "microbatches samples repeats cp ep sp pattern patterns size sizes group chunks readings"
+        "microbatches samples repeats cp ep sp pattern patterns size sizes group chunks readings "
+        "best flits phases"
+    ),
+    "Placement and pruning": (
+        "workers capacities pins architecture calibration test max_error lambda0 lambda1 form "
+        "refit baselines"
     ),
     "Network": (
         "algorithm algorithms network_model cc roce intra latency compatible endpoint energy "
@@ -22,8 +27,8 @@ SECTIONS = {
     "Traces and ASTRA-sim": "network system groups job symmetry control queues passes kineto",
     "Hardware": "rtl hardware liberty clock effort sizing simulator seed verilog top spec_source",
     "Output": (
-        "output folder timeline record chart csv_file links_file collectives_file details "
-        "draw picture export waves check evidence as_json"
+        "output path folder timeline record chart congestion_chart csv_file links_file "
+        "collectives_file details draw picture export waves check evidence as_json"
     ),
 }
 """Parameters of each help section; all others are in the first section, which has no name."""

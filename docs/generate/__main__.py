@@ -49,6 +49,7 @@ def documents() -> dict[Path, str]:
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
     found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
     found[FIGURES / "idea.svg"] = draw_idea()
+    found[FIGURES / "idea-static.svg"] = draw_idea(animated=False)
     found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}
     return {**found, **{path: make() for path, make in (PAGES | _WITH_PARTS).items()}}
 

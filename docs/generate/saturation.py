@@ -31,7 +31,7 @@ DRAWN = (
 """Published curves of the figure, their colours and dashes."""
 
 OURS = {5: "", 8: "", 10: "7 4"}
-"""Dashes of ours by the flits of a packet, as those of published ones; of 8 a thinner line."""
+"""Dashes of our curves by the flits of a packet, as of published curves; those of 8 are thinner."""
 
 BESIDE = {"xy": "xy", "odd_even": None, "odd_even_adaptive": "odd_even"}
 """Our ways in the table of patterns, and the published ones that stand beside them."""
@@ -181,7 +181,7 @@ def _named_ours(one: MeasuredCurve) -> str:
 
 
 def latency_table(record: SaturationRecord) -> list[str]:
-    """Return latencies [cycles] of ours, and of published ones of the same packets."""
+    """Return our latencies [cycles], and the published ones with packets of the same length."""
     ours = [_latencies(_named_ours(one), one) for one in record.uniform]
     same = [
         _latencies(f"BookSim 2, packets of {curve.packet_flits}", curve)

@@ -18,35 +18,44 @@ _STYLE = """
 .idea text { font: 13px sans-serif; fill: #1f2933; text-anchor: middle }
 .idea .title { font-size: 16px; font-weight: bold }
 .idea .big { font-weight: bold }
-.idea .dot { fill: #27496d; opacity: 0 }
-.idea .sum { fill: #b3541e; opacity: 0 }
-@media (prefers-reduced-motion: reduce) { .idea .dot, .idea .sum { display: none } }
 @media screen and (prefers-color-scheme: dark) {
 .idea .paper { fill: #1b2129 }
 .idea .box { fill: #24374d; stroke: #8fb8e8 }
 .idea .switch { fill: #4a3717; stroke: #e0b266 }
 .idea .link { stroke: #7d8b9c }
 .idea text { fill: #e4e8ee }
+}
+""".strip()
+"""Style rules; all names begin with ``idea``, since the report contains other drawings."""
+_MOVING = """
+.idea .dot { fill: #27496d; opacity: 0 }
+.idea .sum { fill: #b3541e; opacity: 0 }
+@media screen and (prefers-color-scheme: dark) {
 .idea .dot { fill: #8fb8e8 }
 .idea .sum { fill: #ff9a5c }
 }
+@media (prefers-reduced-motion: reduce) { .idea .dot, .idea .sum { display: none } }
 @media print { .idea .dot, .idea .sum { display: none } }
 """.strip()
-"""Style rules; all names begin with ``idea``, since the report contains other drawings."""
+"""Style rules of data that moves."""
 
 
-def draw_idea() -> str:
-    """Return the SVG drawing; data moves unless the reader has asked for reduced motion."""
-    moves = [*_ring_moves(), *_switch_moves()]
+def draw_idea(animated: bool = True) -> str:
+    """Return the SVG drawing.
+
+    If it is animated, data moves unless the reader has asked for reduced motion.
+    """
+    moves = [*_ring_moves(), *_switch_moves()] if animated else []
     frames = "\n".join(frame for frame, _ in moves)
     paper = '<rect class="paper" width="100%" height="100%"/>'
     body = [paper, *_mesh(), *_fred(), *(dot for _, dot in moves)]
     said = "An all-reduce of four NPUs takes six steps on a mesh and one pass on FRED"
     size = f"0 0 {_WIDTH} {_HEIGHT}"
     start = f'<svg class="idea" xmlns="http://www.w3.org/2000/svg" viewBox="{size}"'
+    style = f"{_STYLE}\n{_MOVING}\n{frames}" if animated else _STYLE
     lines = [
         f'{start} role="img" aria-label="{said}">',
-        f"<style>\n{_STYLE}\n{frames}\n</style>",
+        f"<style>\n{style}\n</style>",
         *body,
         "</svg>",
     ]

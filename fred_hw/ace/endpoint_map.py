@@ -93,7 +93,7 @@ def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     description = (
         f"Registers of an endpoint with {spec.endpoint.fsms} state machines and "
         f"{spec.endpoint.slots} slots of {spec.endpoint.chunk_flits * spec.data_width // 8} bytes "
-        "for each data circuit."
+        "for each virtual channel of data."
     )
     return RegisterMap(name=name, description=description, registers=registers)
 

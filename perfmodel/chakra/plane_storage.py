@@ -82,7 +82,7 @@ def _with_requests(tasks: Sequence[Task], npus: int, flit_bytes: int) -> list[Ta
         one = replace(task, after=tuple(places[before] for before in task.after))
         if task.after and _is_load(task, npus):
             ends = {"inputs": task.outputs, "outputs": task.inputs}
-            found.append(replace(one, name=f"room for {task.name}", size=flit_bytes, **ends))
+            found.append(replace(one, name=f"space for {task.name}", size=flit_bytes, **ends))
         places.append(len(found))
         found.append(one)
     return found

@@ -1,1 +1,1 @@
-"""NPU endpoints: the resources they take from compute, and the network rate they reach."""
+"""Endpoints of NPUs: the resources they take from compute, and the network rate they reach."""

@@ -65,7 +65,7 @@ class LoadRow(FileModel):
     latency_cycles : float
         Mean from the making of a packet to its last flit, its source's queue included [cycles].
     packets, lost_messages : int
-        Measured, and cycles in which a router lost an ack or nack for want of room.
+        Measured, and cycles in which a router dropped an ack or nack for lack of space.
     """
 
     share: Share
@@ -82,9 +82,9 @@ class MeasuredCurve(FileModel):
     Parameters
     ----------
     pattern, routing : str
-        What ends send, and by which ways.
+        Traffic of the endpoints, and the routing algorithm.
     packet_flits, buffer_flits : int
-        Flits of a packet, and those that a circuit of a port has room for.
+        Flits of a packet, and flits that the buffer of a virtual channel of a port holds.
     capacity : float
         Flits per sending end and cycle that single links allow with X-Y.
     rows : tuple of LoadRow

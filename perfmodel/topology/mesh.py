@@ -33,7 +33,7 @@ __all__ = ["MeshFile", "MeshTopology"]
 _NO_ROUTER = "mesh routers take no time: no record of a router was taken; this favours the mesh"
 _NO_ACKS = "NPUs of the mesh wait for no acks; this favours the mesh"
 _SUMS = (
-    "in an iteration unicasts on the mesh are held up by bytes of links alone, not by room, "
+    "in an iteration unicasts on the mesh wait for bytes of links alone, not for buffer space, "
     "windows and acks of its routers; this favours the mesh"
 )
 _FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"

@@ -105,12 +105,12 @@ def test_python_imports_only_what_is_installed(page: str) -> None:
 def test_python_prints_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The blocks of a page are one program; what it prints follows each, as text or `prints`."""
+    """The blocks of a page are one program; what it prints follows each, after `It prints`."""
     program, said = [], []
     for block in blocks(page, "python"):
         program.append(block.text)
         found = re.match(
-            r"\n+prints `(.*?)`|\n+(?:It prints\n+)?```text\n(.*?)```", block.after, re.DOTALL
+            r"\n+It prints `(.*?)`|\n+(?:It prints\n+)?```text\n(.*?)```", block.after, re.DOTALL
         )
         if found:
             said.append(found[1] + "\n" if found[1] else found[2])
@@ -145,3 +145,13 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
     assert all(re.fullmatch(r"\d{4}", number) for number in numbers)
     assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs/decisions").glob("*.md")), ids=lambda path: path.stem[:4]
+)
+def test_decision_has_four_parts_on_one_page(path: Path) -> None:
+    text = path.read_text("utf-8")
+    parts = re.findall(r"^\*\*(\w+)\.\*\*|^## ", text, re.MULTILINE)
+    assert parts == ["Context", "Decision", "Consequences", "Alternatives"]
+    assert len([word for word in text.split() if re.search(r"\w", word)]) <= 400

@@ -6,13 +6,13 @@ import pytest
 
 from docs import sentences
 from docs.generate.__main__ import PAGES
-from docs.sentences import LIMIT, long_sentences
+from docs.sentences import CELL_LIMIT, LIMIT, long_sentences
 
 LONG = " ".join(["word"] * (LIMIT + 1))
 
 
 def of(text: str) -> list[tuple[int, str]]:
-    return [*sentences.sentences(text)]
+    return [(line, sentence) for line, sentence, _ in sentences.sentences(text)]
 
 
 def test_sentences_are_those_of_paragraphs_lists_and_headings() -> None:
@@ -28,10 +28,10 @@ def test_sentences_are_those_of_paragraphs_lists_and_headings() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [f"```\n{LONG}\n```\n", f"| a |\n| --- |\n| {LONG} |\n", f"<!-- {LONG} -->\n", f"    {LONG}\n"],
-    ids=["fence", "table", "comment", "indented"],
+    [f"```\n{LONG}\n```\n", f"<!-- {LONG} -->\n", f"    {LONG}\n"],
+    ids=["fence", "comment", "indented"],
 )
-def test_code_tables_and_comments_have_no_sentences(page: str) -> None:
+def test_code_and_comments_have_no_sentences(page: str) -> None:
     assert not any("word" in sentence for _, sentence in of(page))
 
 
@@ -44,6 +44,19 @@ def test_sentences_over_the_limit_are_reported(
     assert long_sentences([page]) == [
         f"page.md:3: {LIMIT + 1} words: {LONG[5:]} — `{LONG.replace(' ', '_')}`.",
         f"page.md:5: {LIMIT + 1} words: {LONG}.",
+    ]
+
+
+def test_cells_of_tables_have_a_limit_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentences, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    most, over = (" ".join(["word"] * words) for words in (CELL_LIMIT, CELL_LIMIT + 1))
+    page.write_text(f"| a | b |\n| --- | --- |\n| {most}. | {most} |\n| c | {over} |\n\n{LONG}\n")
+    assert long_sentences([page]) == [
+        f"page.md:4: {CELL_LIMIT + 1} words: {over}",
+        f"page.md:6: {LIMIT + 1} words: {LONG}",
     ]
 
 

@@ -49,6 +49,7 @@ def test_tutorial_works_as_written(page: Path, tmp_path: Path) -> None:
                 capture_output=True,
                 text=True,
                 check=False,
+                timeout=60,
             )
             assert done.returncode == 0, f"{text}: {done.stderr}"
             assert not output or done.stdout == output, text

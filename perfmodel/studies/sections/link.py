@@ -21,10 +21,10 @@ def link(_setting: Setting) -> Iterator[ReproduceRow]:
     needed = spec.protocol.buffer_flits * flit_bytes / 1024
     yield number(
         "link/buffer",
-        "buffer of a data circuit of a port that sustains full rate [KB]",
+        "buffer of a virtual channel of a port that sustains full rate [KB]",
         BUFFER,
         needed,
-        "co-simulated: a packet starts when there is room for all of it, credits take cycles too",
+        "co-simulated: a packet starts when there is space for all of it; credits take cycles too",
         exact=True,
         readings={"600 GB/s x 2 x 20 ns alone": PORT_BYTES_PER_S * 2 * LINK_LATENCY_S / 1e3},
     )

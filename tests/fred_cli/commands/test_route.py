@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.reference import EXAMPLES
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.load import load_spec
@@ -68,6 +69,29 @@ def test_effort_that_ends_too_early_ends_in_4(fred: Fred, place: Path) -> None:
     said = json.loads(fred(*arguments, "--max-conflicts", "0", "--json")[1])
     assert not said["routed"] and said["status"] == "unknown" and said["conflict"] == []
     assert fred(*arguments)[0] == 3
+
+
+def test_former_name_of_max_conflicts_is_taken_with_a_warning(fred: Fred, place: Path) -> None:
+    (place / "undecided.yaml").write_text(UNDECIDED)
+    arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle_switches=2", "--json")
+    status, out, err = fred(*arguments, "--effort", "0")
+    assert (status, out, "") == fred(*arguments, "--max-conflicts", "0")
+    assert err == "DeprecationWarning: The option 'effort' is deprecated. use --max-conflicts\n"
+
+
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [("bidirectional", "bidirectional_ring"), ("hierarchical", "hierarchical_2d_halves")],
+)
+def test_former_names_of_algorithms_are_taken_with_a_warning(
+    fred: Fred, former: str, name: str
+) -> None:
+    mesh = str(EXAMPLES / "mesh-5x4.yaml")
+    arguments = ("route", mesh, "--strategy", "MP20-DP1-PP1", "--size", "1KiB")
+    status, out, err = fred(*arguments, "--json", "--algorithm", former)
+    assert (status, out, "") == fred(*arguments, "--json", "--algorithm", name)
+    assert status == 0 and json.loads(out)["algorithm"] == name
+    assert err == f"warning: --algorithm {former}: is deprecated; use {name}\n"
 
 
 def test_strategy_routes_all_its_phases(fred: Fred) -> None:

@@ -235,7 +235,7 @@ def test_less_urgent_unicasts_do_not_hold_up_a_phase() -> None:
     assert set(served[3:12]) == {ONLINE} and served[-1] == 3
 
 
-def test_round_robin_of_a_circuit_has_the_default_index_among_its_phases() -> None:
+def test_round_robin_of_a_virtual_channel_has_unicasts_among_its_phases() -> None:
     both, turn = LOW | EQUAL | unicast(DP), 2 + 2 + 1 + SEEK_CYCLES
     first = [(2, 0), (4, 2), (6, ONLINE)]
     found = loads([both | STANDS] * 2 * (turn + 1))

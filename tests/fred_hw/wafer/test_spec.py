@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"switches.2.name": "l1_0"},
         "switches.2.name: must be another than those before, not 'l1_0'",
     ),
-    "name of ours": (
+    "built-in name": (
         {"switches.2.name": "npu3"},
         "switches.2.name: must be no name of an NPU, a controller or a chiplet, as 'npu3' is",
     ),

@@ -49,7 +49,7 @@ def test_loads_and_stores_of_the_traces_are_tasks_of_both_ends() -> None:
         kinds = Counter(one.type for one in nodes)
         loads = [one for one in own if one.inputs and one.inputs[0] >= NPUS]
         stores = [one for one in own if one.outputs and one.outputs[0] >= NPUS]
-        asked = [one for one in stores if one.name.startswith("room for ")]
+        asked = [one for one in stores if one.name.startswith("space for ")]
         assert len(asked) == sum(bool(one.after) for one in loads) > 0
         stores = [one for one in stores if one not in asked]
         assert len(loads) == kinds[NodeType.MEM_LOAD_NODE] > 0
@@ -108,7 +108,7 @@ def test_stores_go_ahead_of_loads_that_are_ready_with_them() -> None:
         work(3),
     ]
     own, controller = with_controllers([npu], 2, 2)
-    rest = ["store a", "room for load b", "load b"]
+    rest = ["store a", "space for load b", "load b"]
     assert [one.name for one in own] == ["load a", "work", *rest, "work", "work"]
     assert [one.after for one in own] == [(), (0,), (1,), (1,), (1,), (1, 4), (5,)]
     assert [one.name for one in controller] == ["load a", *rest]

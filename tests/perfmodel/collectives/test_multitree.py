@@ -31,7 +31,7 @@ STEPS = {
     ("mesh:6x6", True): 18,
     ("mesh:8x8", True): 32,
 }
-"""Steps of the public code, and of ours where a slot ends only when nothing can be added."""
+"""Steps of the public code, and of our schedules with slots that end when nothing can be added."""
 
 
 def corner_first(kind: str, nodes: int) -> list[int]:
