@@ -57,11 +57,12 @@ fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTE
 mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED=, MUTANTS= (hours)
 	$(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110)
 
-fidelity: $(STAMP) ## print the experiments of docs/explanation/fidelity.md, wafer-model.md and congestion-control.md (7 minutes)
+fidelity: $(STAMP) ## print the experiments of docs/explanation/fidelity.md, wafer-model.md and congestion-control.md (9 minutes)
 	$(BIN)/python docs/experiments/readings.py
 	$(BIN)/python docs/experiments/sweeps.py
 	$(BIN)/python docs/experiments/left_out.py
 	$(BIN)/python docs/experiments/trains.py
+	$(BIN)/python docs/experiments/packets.py
 
 docs: $(STAMP) ## rewrite the pages and figures of docs that come from code
 	$(BIN)/python -m docs.generate

@@ -39,8 +39,7 @@ MAX_SEARCHED = 256
 """Largest group for which algorithms that take long to build are tried without being asked for."""
 
 MAX_COMPOSED = 64
-"""Largest group for which all sequences that replace a collective are tried; in larger groups only
-an all-reduce is tried in place of other patterns."""
+"""Largest group for which all sequences that replace a collective are tried."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""

@@ -10,6 +10,7 @@ from perfmodel.collectives.bounds import any_s
 from perfmodel.collectives.guidelines import Stage, composed_name, sequences
 from perfmodel.collectives.select import (
     MAX_COMPOSED,
+    MAX_SEARCHED,
     PUBLISHED,
     candidates,
     check_groups,
@@ -25,6 +26,12 @@ __all__ = ["fastest"]
 
 _ROUNDING = 1e-9
 """Share by which rounding may raise the bound of an algorithm above its time."""
+
+_LARGEST: dict[tuple[Stage, ...], float] = {
+    (Stage("all_reduce"),): inf,
+    (Stage("all_gather", whole=True),): MAX_SEARCHED,
+}
+"""Largest group for which a sequence is tried; ``MAX_COMPOSED`` for all other sequences."""
 
 
 def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool = True) -> Request:
@@ -81,10 +88,12 @@ class _Search:
 
     def sequences(self) -> list[tuple[Stage, ...]]:
         """Return the sequences that the groups allow, ordered by lower bound."""
-        every = sequences(self._asked.pattern)
-        if max(map(len, self._asked.groups)) > MAX_COMPOSED:
-            every = tuple(some for some in every if some == (Stage("all_reduce"),))
-        fit = [some for some in every if all(map(self._allowed, some))]
+        largest = max(map(len, self._asked.groups))
+        fit = [
+            some
+            for some in sequences(self._asked.pattern)
+            if largest <= _LARGEST.get(some, MAX_COMPOSED) and all(map(self._allowed, some))
+        ]
         return sorted(fit, key=lambda some: sum(map(self._least_s, some)))
 
     def _allowed(self, stage: Stage) -> bool:

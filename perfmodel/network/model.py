@@ -102,7 +102,7 @@ class NetworkModel:
     in_network : bool
         Whether it can time transfers that join or fork in switches.
     never_faster_than_links : bool
-        Whether no link carries more in the model than its bandwidth allows.
+        Whether no link carries more payload than its bandwidth and payload share allow.
     details : callable
         Returns figures by their names in JSON, of what ``prepare`` returned and a chunk [B].
     """

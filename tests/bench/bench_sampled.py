@@ -2,7 +2,8 @@
 
 Strategies and sizes are those of ``tests.perfmodel.studies.sampled``, with a seed of your choice.
 Each phase runs alone on ``wafer-20`` in RTL, by switches and by endpoints, and all results are
-compared with the golden model. It takes about 6 minutes of CPU, and 3 more for the first build.
+compared with the golden model. With two of each kind it takes about 6 minutes of CPU, and 3
+more for the first build.
 
 Prints all rows and their errors; returns 1 if one is outside the tolerances.
 """
@@ -33,7 +34,7 @@ def main() -> int:
     """Draw, measure and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=2, help="of strategies and the third size")
-    parser.add_argument("--each", type=int, default=2, help="strategies of each kind")
+    parser.add_argument("--each", type=int, default=4, help="strategies of each kind")
     given = parser.parse_args()
     warnings.simplefilter("ignore", UnusedElaboratable)  # units that are only hashed
     sample = draw(given.seed, given.each)

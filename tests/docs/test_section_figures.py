@@ -4,9 +4,16 @@ import pytest
 
 from perfmodel.published_ace import TRAINING
 from perfmodel.published_machines import ITERATIONS, LLAMA_MFU
+from perfmodel.studies.sections.machines import errors
 from tests.perfmodel.studies.test_reproduce import rows_of
 
 from .pages import ROOT
+
+PHRASES = {
+    "README.md": "predicts eight others with a mean error of {}",
+    "docs/explanation/machines.md": "The mean error of the eight predictions is {}.",
+}
+"""What pages say of the mean error of iterations on H100s."""
 
 
 def cells(page: str) -> list[list[str]]:
@@ -28,6 +35,17 @@ def test_page_on_machines_has_the_iterations() -> None:
         printed_error = float(error.removeprefix("fitted, ").removesuffix(" %"))
         assert printed_error == pytest.approx(100 * (row.ratio - 1), abs=0.0501), name
         assert error.startswith("fitted") == (row.evidence == "calibrated"), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PHRASES)
+def test_pages_have_the_mean_error_of_iterations_on_h100s(page: str) -> None:
+    found = [row for row in rows_of("machines") if row.id.startswith("machines/h100/iteration/")]
+    predicted = [row for row in found if row.evidence == "predicted"]
+    assert len(predicted) == 8
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    mean = f"{errors(predicted)[0]:.1f} %"
+    assert PHRASES[page].format(mean) in text
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ NETWORK_MODELS.add(
         Roce,
         chunk_bytes=lambda _, size_bytes: size_bytes,
         in_network=False,
-        never_faster_than_links=True,
+        never_faster_than_links=False,
         details=lambda timed, chunk_bytes: timed.details(chunk_bytes),
     ),
     rank=5,

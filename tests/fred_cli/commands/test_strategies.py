@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fred_cli import progress
+from fred_hw.compiler.placement import Strategy
 from tests.fred_cli.fred import Fred
 
 
@@ -51,6 +52,7 @@ def test_what_does_not_fit_is_marked_and_comes_last(fred: Fred, place: Path) -> 
 def test_best_strategies_are_the_first_rows(fred: Fred) -> None:
     arguments = ("strategies", "--workload", "transformer-17b", "--topology", "fred-d")
     rows = fred.json(*arguments)["rows"]
+    assert all(row["minibatch"] == 16 * Strategy.parse(row["strategy"]).dp for row in rows)
     assert fred.json(*arguments, "--best", "2")["rows"] == rows[:2]
     assert fred(*arguments, "--best", "0")[::2] == (2, "error: --best: must be 1 or more, not 0\n")
 

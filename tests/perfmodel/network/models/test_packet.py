@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docs.experiments.packets import MORE, PATTERNS, endpoints, saved
 from fred_hw.errors import InputError
-from perfmodel.network.run import profile, run_collectives
+from perfmodel.network.run import run_collectives
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
-from perfmodel.topology.mesh import MeshFile
 from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 
@@ -53,32 +53,28 @@ def test_endpoints_send_a_vector_as_one_chunk() -> None:
     assert str(caught.value) == "chunks: must be 1 with network model packet on endpoints, not 2"
 
 
-RINGS = 0.10
-"""Share by which rings may take less where data grow a little: messages meet otherwise."""
+RINGS = 0.12
+"""Share by which rings may take less where data grow a little, since messages meet otherwise.
+
+Of the pairs that docs/experiments/packets.py draws, the largest share is 9.8 %."""
 
 
 @pytest.mark.slow_after_first
 @examples(60)
 @given(
-    pattern=st.sampled_from(["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]),
+    pattern=st.sampled_from(PATTERNS),
     algorithm=st.sampled_from(["ring", "bidirectional_ring", "direct"]),
     members=st.permutations(range(6)),
     flits=st.integers(8, 800),
-    more=st.sampled_from([1, 2, 8, 64]),
+    more=st.sampled_from(MORE),
 )
 def test_more_data_take_little_less_if_they_do(
     pattern: str, algorithm: str, members: list[int], flits: int, more: int
 ) -> None:
-    """Rings save a tenth at most, and unicasts one wait for an ack that does not come."""
-    mesh = MeshFile(kind="mesh", columns=3, rows=2, endpoint_record="endpoint").build("mesh")
+    """Rings save little, and unicasts at most one wait for an ack that does not come."""
+    mesh = endpoints()
     timing = mesh.endpoint
     assert timing is not None
-    groups = [members[:4], members[4:]]
-    before, after = (
-        profile(
-            mesh, pattern, count * timing.flit_bytes, groups, algorithm, network_model="packet"
-        )[0].time_s
-        for count in (flits, flits + more)
-    )
+    before_s, less_s = saved(mesh, pattern, algorithm, members, flits, more)
     waits_s = timing.record.spec.protocol.timeout_cycles * timing.cycle_s
-    assert after >= before - (waits_s if algorithm == "direct" else RINGS * before)
+    assert less_s <= (waits_s if algorithm == "direct" else RINGS * before_s)

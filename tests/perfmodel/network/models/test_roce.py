@@ -5,8 +5,9 @@ from itertools import permutations
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.bounds import any_s
 from perfmodel.collectives.select import build_schedule
-from perfmodel.network.model import Conditions
+from perfmodel.network.model import Conditions, find_model
 from perfmodel.network.models.roce import Roce
 from perfmodel.network.roce import simulate
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
@@ -63,6 +64,15 @@ def test_links_are_loaded_as_in_the_fluid_model() -> None:
     assert [one.carried_bytes for one in found.links] == pytest.approx(
         [one.carried_bytes for one in fluid.links]
     )
+
+
+def test_small_headers_take_less_of_a_link_than_its_record_says() -> None:
+    """The bounds of `auto` hold for the payload share of the record, so they do not hold here."""
+    mesh = parse_topology("mesh:2x2")
+    fabric = mesh.with_network_options("roce", RoceFile(packet_bytes=9000, header_bytes=1))
+    found = run_collective(fabric, "all_gather", 1e8, None, None, "published", "roce")
+    assert found.time_s < any_s(fabric, "all_gather", [range(4)], 1e8)
+    assert not find_model("roce").never_faster_than_links
 
 
 def test_messages_that_join_are_refused() -> None:
