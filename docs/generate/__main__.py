@@ -9,10 +9,12 @@ from fred_cli.drawings.idea import draw_idea
 
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
+from .command_line import command_line
 from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .names import names
+from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .studies import RESULTS, STUDIES, draw_study
@@ -28,6 +30,8 @@ DIAGRAMS = {path.stem: read_blocks(path) for path in sorted(FIGURES.glob("*.yaml
 PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference/units.md": lambda: catalogue(DIAGRAMS),
     DOCS / "reference/names.md": names,
+    DOCS / "reference/command-line.md": command_line,
+    DOCS / "reference/python.md": python_api,
     DOCS / "reference/files.md": files,
     DOCS / "reference/yaml-keys.md": reference,
 }
