@@ -48,7 +48,7 @@ ONLY_THE_READER = (
     r"must be given, as other dimensions have prices",
     r"must be left out with \w+_MEMORY",
     r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
-    r"switches\.\d\.\w+: must be|npus: must each be connected to",
+    r"switches\.\d\.\w+: must be|must connect every NPU with|npus: must each be connected to",
     r"lanes: must make flits|must have each NPU",
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
     r"must be npu_0 to npu_\d+|must lead from each NPU|must join nodes that no|must be two nodes",
