@@ -58,9 +58,7 @@ def test_page_fits_a_phone(chromium: Any, site: Path, name: str) -> None:
 def test_search_finds_a_word(chromium: Any, site: Path) -> None:
     page = chromium.new_page()
     page.goto(f"{(site / 'search.html').as_uri()}?q=retransmission")
-    page.wait_for_selector("#search-results li a")
-    targets = page.eval_on_selector_all("#search-results li a", "all => all.map(a => a.href)")
-    assert any("reference/link.html" in target for target in targets)
+    page.wait_for_selector('#search-results li a[href*="reference/link.html"]')  # one by one
     page.close()
 
 
