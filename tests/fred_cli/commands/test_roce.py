@@ -117,7 +117,7 @@ def test_a_buffer_smaller_than_its_headroom_is_one_line(tmp_path: Path, fred: Fr
             ["0 0 8Gbps 1us 0", "1 2 8Gbps 1us 0"],
             "links.0.ends: must be two nodes, not npu_0 twice",
         ),
-        (["0 2 8Gbps 1us 0"], "links: must lead from each NPU to every other"),
+        (["0 2 8Gbps 1us 0"], "links: must connect every NPU with every other"),
     ],
 )
 def test_networks_that_do_not_work_are_not_converted(
