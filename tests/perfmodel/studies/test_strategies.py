@@ -176,7 +176,7 @@ def test_more_estimates_than_anyone_waits_for_are_refused() -> None:
 
 
 def test_sweep_refuses_more_stages_than_layers() -> None:
-    with pytest.raises(InputError, match=r"^strategy: must have at most the 52 layers"):
+    with pytest.raises(InputError, match=r"^strategy: must have at most 52 pipeline stages"):
         swept(load_workload("resnet-152"), [Strategy(1, 1, 53)], 40, "mesh:8x8")
 
 

@@ -23,8 +23,8 @@ from .studies import SPACE, planned, rows_of, study_file
 pytestmark = pytest.mark.slow
 
 FRED = Path(sys.executable).with_name("fred")
-LONG = {**SPACE, "npu.peak_flops": {"log_range": [1e15, 2e15], "points": 100}}
-"""400 points: long enough to be interrupted after the first commit."""
+LONG = {**SPACE, "npu.peak_flops": {"log_range": [1e15, 2e15], "points": 160}}
+"""640 points: long enough to be interrupted after the first commit."""
 
 
 def started(stack: ExitStack, *words: object) -> "subprocess.Popen[str]":
@@ -80,9 +80,9 @@ def test_a_run_that_is_killed_leaves_a_store_that_is_completed(
         psutil.wait_procs(below, timeout=30)
         assert not any(one.is_running() for one in below)
     there = len(open_store(tmp_path / "store").keys())
-    assert 0 < there < 400
+    assert 0 < there < 640
     again = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True)
-    assert f"400 points: {400 - there} computed, {there} there before, 0 failed" in again.stdout
+    assert f"640 points: {640 - there} computed, {there} there before, 0 failed" in again.stdout
     assert rows_of(open_store(tmp_path / "store")) == whole
 
 
@@ -114,7 +114,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
         os.kill(workers[0].pid, signal.SIGKILL)
         output, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
-        assert "400 points: 400 computed, 0 there before, 0 failed" in output
+        assert "640 points: 640 computed, 0 there before, 0 failed" in output
     store = open_store(tmp_path / "store")
-    assert store.query("select count(*) as n from points")["n"].to_pylist() == [400]
+    assert store.query("select count(*) as n from points")["n"].to_pylist() == [640]
     assert rows_of(store) == whole
