@@ -4,7 +4,6 @@ import pytest
 
 from perfmodel.published_ace import TRAINING
 from perfmodel.published_machines import ITERATIONS, LLAMA_MFU
-from perfmodel.studies.sections.machines import errors
 from tests.perfmodel.studies.test_reproduce import rows_of
 
 from .pages import ROOT
@@ -40,12 +39,10 @@ def test_page_on_machines_has_the_iterations() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PHRASES)
 def test_pages_have_the_mean_error_of_iterations_on_h100s(page: str) -> None:
-    found = [row for row in rows_of("machines") if row.id.startswith("machines/h100/iteration/")]
-    predicted = [row for row in found if row.evidence == "predicted"]
-    assert len(predicted) == 8
+    [row] = [row for row in rows_of("machines") if row.id == "machines/error/charon/h100-mean"]
+    assert isinstance(row.model, float) and " 8 predicted iterations " in row.what
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    mean = f"{errors(predicted)[0]:.1f} %"
-    assert PHRASES[page].format(mean) in text
+    assert PHRASES[page].format(f"{row.model:.1f} %") in text
 
 
 @pytest.mark.slow

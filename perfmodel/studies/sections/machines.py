@@ -63,8 +63,9 @@ def machines(_setting: Setting) -> Iterator[ReproduceRow]:
     for nodes, figures in COLLECTIVES.items():
         for pattern, figure in figures.items():
             yield _collective(nodes, pattern, figure)
-    for name, run in ITERATIONS.items():
-        yield _iteration(name, run)
+    ten = [_iteration(name, run) for name, run in ITERATIONS.items()]
+    yield from ten
+    yield _h100_error([row for row in ten if row.evidence == "predicted"])
     for npus, (samples, figure) in LLAMA_MFU.items():
         yield _mfu(npus, samples, figure)
 
@@ -83,18 +84,31 @@ def _simulator_errors(eight: Sequence[ReproduceRow]) -> Iterator[ReproduceRow]:
         if one.worst is not None:
             pairs.append(("worst", one.worst, worst))
         for kind, figure, ours in pairs:
-            yield ReproduceRow(
-                id=f"machines/error/{name}/{kind}",
-                what=f"{kind} error of eight iterations on A100s; {name}: {one.words} [%]",
-                evidence="consistency",
-                published=figure.value,
-                model=ours,
-                ratio=ours / figure.value,
-                rule="at most theirs",
-                ok=ours <= figure.value,
-                how="distances of the eight iterations from their measured times",
-                source=figure.source,
-            )
+            what = f"{kind} error of eight iterations on A100s; {name}: {one.words} [%]"
+            yield _compared_error(f"{name}/{kind}", what, figure, ours)
+
+
+def _h100_error(predicted: Sequence[ReproduceRow]) -> ReproduceRow:
+    """Return the mean error over the predicted iterations on H100s, compared with Charon's."""
+    charon, (mean, _) = SIMULATOR_ERRORS["charon"], errors(predicted)
+    what = f"mean error of {len(predicted)} predicted iterations on H100s; charon: {charon.words}"
+    return _compared_error("charon/h100-mean", f"{what} [%]", charon.figure, mean)
+
+
+def _compared_error(name: str, what: str, figure: Published, ours: float) -> ReproduceRow:
+    """Return the row of an error [%] that may be at most that of another simulator."""
+    return ReproduceRow(
+        id=f"machines/error/{name}",
+        what=what,
+        evidence="consistency",
+        published=figure.value,
+        model=ours,
+        ratio=ours / figure.value,
+        rule="at most theirs",
+        ok=ours <= figure.value,
+        how="distances of the iterations from their measured times",
+        source=figure.source,
+    )
 
 
 def _all_reduce(machine: str, size: int, figure: Published) -> ReproduceRow:
