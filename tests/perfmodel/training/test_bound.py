@@ -1,6 +1,8 @@
 """Tests of perfmodel.training.bound."""
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,12 @@ from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.memory.file import load_tier
+from perfmodel.network.model import CannotTimeError
+from perfmodel.studies.strategies import feasible
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import parse_topology
 from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of, time_bounds_s
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate, simulate, summarize
@@ -23,6 +29,7 @@ FRED = {
     "l1": [{"count": 2, "npus": 4, "io_controllers": 4, "record": "l1-12"}],
     "l2_record": "l2-10",
 }
+EXAMPLES = Path(__file__).parents[3] / "examples"
 MESH = {"kind": "mesh", "columns": 4, "rows": 2}
 TRANSFORMER = {
     "kind": "transformer",
@@ -153,3 +160,34 @@ def test_no_figure_is_below_its_bound(
         assert {name: one for name, one in found.items() if one < least[name]} == {}
     [bound_s] = time_bounds_s([request], [recomputed])
     assert bound_s == bounds(request, recomputed)["time_per_sample_s"]
+
+
+@pytest.mark.slow(15)
+@pytest.mark.parametrize("mode", ["stationary", "streaming"])
+@pytest.mark.parametrize(
+    ("name", "memory", "given_options"),
+    [
+        ("mesh:2x2", "", {"network_model": "roce"}),
+        ("mesh:2x2", "", {"placement": "anneal"}),
+        ("fred-a", "pool-memory.yaml", {}),
+        ("wafers:2xmesh:2x1", "", {}),
+        ("wafers:2xmesh:2x2", "", {"network_model": "packet"}),
+    ],
+)
+def test_no_time_is_below_its_bound_with_rarer_options(
+    mode: str, name: str, memory: str, given_options: dict[str, Any]
+) -> None:
+    topology, job = parse_topology(name), workload("transformer", mode, "1f1b", True, (2, 2))
+    remote = load_tier(EXAMPLES / memory, topology.npus) if memory else None
+    request = Request.of(topology, job, memory=remote, **given_options)
+    checked = 0
+    for strategy in feasible(job, topology.npus, cp=(1, 2), sp=True, fabrics=[topology])[::2]:
+        one = replace(request, strategy=strategy)
+        try:
+            found = summarize(simulate(one, fitting=False))
+        except CannotTimeError:  # messages that fork under RoCE
+            continue
+        [bound_s] = time_bounds_s([one], [found.memory.recomputed])
+        assert 0 < bound_s <= found.time_per_sample_s, strategy
+        checked += 1
+    assert checked > 1
