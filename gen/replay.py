@@ -57,7 +57,7 @@ def longest_in_plane(wafer: WaferSpec) -> LongestPath:
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
     """
     plane = Plane(wafer)
-    switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
+    switches = [plane.units[chiplet].switch for chiplet, _ in plane.homes]
     chains = [plane.chain(switch) for switch in switches]
     top = next(one for one in chains[0] if all(one in chain for chain in chains))
     paths = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch

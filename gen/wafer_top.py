@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# Equal units are created for each place, for their names and ports, and generated once.
 """Verilog of a wafer plane: endpoints, switches and the wires between them.
 
 It is written as text, as that of a mesh is: it is wires alone, and many.
@@ -8,13 +6,12 @@ It is written as text, as that of a mesh is: it is wires alone, and many.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.link.axis import AXIS_BACK, AXIS_FORTH
-from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 
+from .fabric_units import fabric_units
 from .ports import SHARED, Port, bit_range, head_of_top, link_ports, module_ports
 
 __all__ = ["Module", "modules_of", "units_of", "wafer_ports", "wafer_top"]
@@ -32,8 +29,9 @@ class Module(NamedTuple):
 
 def units_of(wafer: WaferSpec) -> dict[str, Unit]:
     """Return the units of a plane: that of endpoints ("npu"), and those of chiplets."""
-    chiplets = {one.name: Switch(spec=one.spec) for one in Plane(wafer).chiplets}
-    return {"npu": NpuEndpoint(spec=wafer.link), **chiplets}
+    made = fabric_units(wafer)
+    names = [one.name for one in made.plan.units]
+    return {"npu": made.endpoint, **dict(zip(names, made.units, strict=True))}
 
 
 def modules_of(wafer: WaferSpec) -> dict[str, Module]:
@@ -57,7 +55,7 @@ class _Instance(NamedTuple):
 
 def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instance]:
     """Yield endpoints, then switches; ``modules`` is keyed by chiplet name or "npu"."""
-    chiplets, ends = plane.chiplets, plane.wafer.endpoints
+    chiplets, ends = plane.units, plane.wafer.endpoints
     for address in range(ends):
         home, port = plane.homes[address]
         name = plane.end_name(address)
@@ -70,7 +68,7 @@ def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instanc
                 spare.append(port)
                 continue
             sends[f"m{port}_axis_"] = f"{chiplet.name}_{port}"
-            if end.kind == "chiplet":
+            if end.kind == "unit":
                 takes[f"s{port}_axis_"] = f"{chiplets[end.number].name}_{end.port}"
             elif end.number < ends:
                 takes[f"s{port}_axis_"] = f"{plane.end_name(end.number)}_up"
@@ -166,7 +164,7 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
         links = [link for one in instances for link in one.sends.values()]
         paces = {
             f"{one.name}_{port}": plane.flit_cycles(number, port)
-            for number, one in enumerate(plane.chiplets)
+            for number, one in enumerate(plane.units)
             for port in range(len(one.ends))
         }
         for number, link in enumerate(one for one in links if one not in controllers):

@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema
 from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
-from fred_hw.mesh.spec import DIRECTIONS
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.published import MESH_LINK_BYTES_PER_S
 from perfmodel import published
 from perfmodel.switch_timing.endpoint import EndpointTiming

@@ -6,7 +6,8 @@ from pathlib import Path
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.spec import MeshSpec
-from gen.mesh_top import mesh_ports, mesh_top, routers_of
+from gen.fabric_units import fabric_units
+from gen.mesh_top import mesh_top
 from gen.ports import SHARED, bit_range, module_ports
 
 from .fabric import Sizes, compiled
@@ -38,11 +39,8 @@ def _top(mesh: MeshSpec, endpoint: NpuEndpoint) -> str:
         for letter, wire in (("s", "up"), ("m", "down")):
             behind = "_behind" if letter == "s" else ""
             pins += [f".{letter}{npu}_axis_{one}({wire}{npu}{behind}_{one})" for one in AXIS_WIRES]
-    for name, direction, _ in mesh_ports(mesh):
-        if name[0] == "s" and direction == "input" and name.endswith("_tvalid"):
-            number = int(name[1:].partition("_")[0])
-            if number >= mesh.routers:
-                pins += [f".s{number}_axis_tvalid(1'b0)", f".m{number}_axis_tready(1'b1)"]
+    for number in range(mesh.plan.endpoints, mesh.plan.addresses):
+        pins += [f".s{number}_axis_tvalid(1'b0)", f".m{number}_axis_tready(1'b1)"]
     return "\n".join([*lines, f"  {mesh.name} mesh (", ",\n".join(pins), "  );", "endmodule"])
 
 
@@ -81,7 +79,7 @@ def build_mesh_with_ends(mesh: MeshSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    modules = {kind: one.unit_name for kind, one in routers_of(mesh).items()}
+    modules = [one.unit_name for one in fabric_units(mesh).units]
     units = mesh_and_endpoint(mesh)
     top = mesh_top(mesh, modules)
     assert units.endswith(top)

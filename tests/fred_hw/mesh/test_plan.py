@@ -1,4 +1,4 @@
-"""Tests of fred_hw.mesh.links_between."""
+"""Tests of fred_hw.mesh.plan; those of every plan are in tests/fred_hw/test_fabric_plan.py."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,12 +7,37 @@ from itertools import pairwise, product
 
 import pytest
 
-from fred_hw.mesh.links_between import Link, link_loads, links_between
+from fred_hw.fabric_plan import End
+from fred_hw.mesh.plan import DIRECTIONS, Place
 from fred_hw.mesh.routing import ROUTINGS, Fork
 from fred_hw.mesh.routings.xy import Xy
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.way import Way
 from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import MESH
+
+
+def test_addresses_are_npus_in_row_order_then_controllers_around() -> None:
+    npus = [Place(x, y, "local") for y, x in product(range(2), range(3))]
+    north, south = ([Place(x, y, one) for x in range(3)] for y, one in ((0, "north"), (1, "south")))
+    east, west = ([Place(x, y, one) for y in range(2)] for x, one in ((2, "east"), (0, "west")))
+    assert MESH.plan.places == (*npus, *north, *east, *south, *west)
+    assert MESH.with_changes(controllers=False).plan.places == (*npus,)
+
+
+def test_published_baseline_has_eighteen_controllers() -> None:
+    mesh = MeshSpec(width=5, height=4)
+    assert (mesh.routers, mesh.plan.addresses) == (20, 38)
+
+
+def test_a_router_has_the_ports_that_lead_somewhere() -> None:
+    assert MESH.plan.units[0].directions == DIRECTIONS
+    corner, *_, middle, _ = MESH.with_changes(controllers=False).plan.units
+    assert corner.directions == ("east", "south", "local")
+    assert (middle.directions, list(middle.numbers)) == (
+        ("north", "east", "west", "local"),
+        [0, 1, 3, 4],
+    )
 
 
 def choices(routing: str) -> tuple[bool, ...]:
@@ -28,13 +53,15 @@ def test_ways_are_those_of_the_routers(routing: str, turned: bool) -> None:
     mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
     asked, wanted = [], []
     for source, destination in product(range(mesh.routers), repeat=2):
-        first, *others = links_between(mesh, source, destination, turned=turned)
-        assert first == (source % 4, source // 4, "in")
-        assert others[-1] == (destination % 4, destination // 4, "local")
-        for x, y, direction in others:
-            asked.append({"source": source, "destination": destination, "here.x": x, "here.y": y})
+        first, *others = mesh.plan.route(source, destination, turned=turned)
+        assert first == End("npu", source)
+        assert others[-1][:2] == ("unit", destination)
+        for _, unit, port in others:
+            here = mesh.plan.units[unit]
+            asked.append({"source": source, "destination": destination})
+            asked[-1] |= {"here.x": here.x, "here.y": here.y}
             asked[-1] |= {"turned": 1} if turned else {}
-            wanted.append((DIRECTIONS.index(direction), 0))
+            wanted.append((here.numbers[port], 0))
     assert trace(Way(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"]) == wanted
 
 
@@ -45,16 +72,16 @@ class EitherWay(Xy):
         return fork.across if sum(fork.ends) % 2 else fork.along
 
 
-def in_order(routing: str) -> Iterator[Link]:
+def in_order(routing: str) -> Iterator[End]:
     """Yield the links of a mesh such that none comes before one that packets wait for on it.
 
     Where sources choose ways, packets of all choices wait at once.
     """
     mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
-    waits: dict[Link, set[Link]] = defaultdict(set)
+    waits: dict[End, set[End]] = defaultdict(set)
     ends = range(mesh.routers)
     for source, destination, turned in product(ends, ends, choices(routing)):
-        for link, following in pairwise(links_between(mesh, source, destination, turned=turned)):
+        for link, following in pairwise(mesh.plan.route(source, destination, turned=turned)):
             waits[link].add(following)
     yield from TopologicalSorter(waits).static_order()
 
@@ -69,27 +96,10 @@ def test_a_circle_is_seen() -> None:
         list(in_order("either"))
 
 
-def test_flits_of_all_pairs_add_up_on_each_link() -> None:
-    loads = link_loads(MeshSpec(width=3, height=1, lanes=1), {(0, 2): 5, (1, 2): 3, (2, 0): 2})
-    assert loads == {
-        (0, 0, "in"): 5,
-        (1, 0, "in"): 3,
-        (2, 0, "in"): 2,
-        (0, 0, "east"): 5,
-        (1, 0, "east"): 8,
-        (2, 0, "west"): 2,
-        (1, 0, "west"): 2,
-        (2, 0, "local"): 8,
-        (0, 0, "local"): 2,
-    }
-
-
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
     mesh = MeshSpec(width=4, height=4, lanes=1, controllers=False, routing="odd_even_adaptive")
     pairs = list(product(range(16), repeat=2))
-    ways = [
-        [links_between(mesh, *pair, turned=turned) for turned in (False, True)] for pair in pairs
-    ]
+    ways = [[mesh.plan.route(*pair, turned=turned) for turned in (False, True)] for pair in pairs]
     assert all(len(named) == len(other) for named, other in ways)
     across = sum(a % 4 != b % 4 and a // 4 != b // 4 for a, b in pairs)
     apart = sum(named != other for named, other in ways)
@@ -97,4 +107,4 @@ def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> No
     assert (across, apart) == (144, 144 * 9 // 12)
     # Without a choice they are those of odd-even.
     fixed = mesh.with_changes(routing="odd_even")
-    assert [named for named, _ in ways] == [links_between(fixed, *pair) for pair in pairs]
+    assert [named for named, _ in ways] == [fixed.plan.route(*pair) for pair in pairs]
