@@ -129,28 +129,26 @@ class MeshPlan(FabricPlan[Router]):
 
     def _neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
         """Return column and row of a neighbouring router; None if there is none."""
-        if direction == "local":
-            return None
         across, down = _STEPS[direction]
         other = x + across, y + down
         return other if other[0] in range(self.width) and other[1] in range(self.height) else None
 
     def _directions(self, x: int, y: int) -> tuple[str, ...]:
         """Return the ports of a router."""
-        return tuple(
-            one
-            for one in DIRECTIONS
-            if one == "local" or self.controllers or self._neighbour(x, y, one)
-        )
+        if self.controllers:
+            return DIRECTIONS
+        return tuple(one for one in DIRECTIONS if one == "local" or self._neighbour(x, y, one))
 
     def _end(self, x: int, y: int, direction: str) -> End:
         """Return the peer at a port of a router."""
+        if direction == "local":
+            return End("npu", x + self.width * y)
         if other := self._neighbour(x, y, direction):
             port = self._directions(*other).index(_OPPOSITE[direction])
             return End("unit", other[0] + self.width * other[1], port)
-        address = self._addresses[Place(x, y, direction)]
-        return End("npu" if direction == "local" else "controller", address)
+        return End("controller", self._addresses[Place(x, y, direction)])
 
     @cached_property
     def _addresses(self) -> Mapping[Place, int]:
+        """Address of each place."""
         return {place: address for address, place in enumerate(self.places)}
