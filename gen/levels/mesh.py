@@ -58,7 +58,7 @@ class MeshLevel(OfMesh):
         for router in routers:
             for name, count in emitter.count(router.unit_name).items():
                 modules[name] += count
-        text = f"{emitter.verilog()}\n{mesh_top(spec, [one.unit_name for one in routers])}"
+        text = f"{emitter.verilog()}\n{mesh_top(spec)}"
         return Built(text, mesh_ports(spec), {**modules, spec.name: 1})
 
 

@@ -56,11 +56,12 @@ def wafer(spec: WaferSpec = WAFER) -> Top:
     return Top(spec.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
 
 
-def mesh(spec: MeshSpec = MESH) -> Top:
-    routers = fabric_units(spec).units
-    kinds = {one.unit_name: module_ports(one) for one in routers}
-    text = mesh_top(spec, [one.unit_name for one in routers])
-    return Top(spec.name, text, mesh_ports(spec), kinds)
+def mesh(spec: MeshSpec = MESH, *, endpoints: bool = False) -> Top:
+    _, endpoint, routers = fabric_units(spec)
+    units = [endpoint, *routers] if endpoints else routers
+    kinds = {one.unit_name: module_ports(one) for one in units}
+    text = mesh_top(spec, endpoints=endpoints)
+    return Top(spec.name, text, mesh_ports(spec, endpoints=endpoints), kinds)
 
 
 TOPS = [
@@ -68,6 +69,7 @@ TOPS = [
     pytest.param(partial(wafer, NARROW), id="with spare ports"),
     pytest.param(mesh, id="mesh"),
     pytest.param(partial(mesh, BARE), id="mesh without controllers"),
+    pytest.param(partial(mesh, endpoints=True), id="mesh with endpoints"),
 ]
 
 
