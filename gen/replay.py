@@ -9,6 +9,7 @@ on its path crosses a router sooner.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from fred_hw.datapath.interconnect import latency_cycles
@@ -80,8 +81,9 @@ def _cycles(spec: SwitchSpec) -> int:
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestPath:
-    """Return the route between opposite corners; all routes of a mesh are shortest."""
-    routers = mesh.width + mesh.height - 1
+    """Return the longest route between NPUs."""
+    pairs = product(range(mesh.plan.npus), repeat=2)
+    routers = max(len(mesh.plan.route(*pair)) - 1 for pair in pairs)
     return LongestPath(routers + 1, routers, routers * HOP_CYCLES)
 
 
