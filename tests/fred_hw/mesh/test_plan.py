@@ -1,9 +1,7 @@
 """Tests of fred_hw.mesh.plan; those of every plan are in tests/fred_hw/test_fabric_plan.py."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise, product
+from graphlib import CycleError
+from itertools import product
 
 import pytest
 
@@ -13,6 +11,7 @@ from fred_hw.mesh.routing import ROUTINGS, Fork
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.way import Way
+from tests.fred_hw.fabric_plans import links_in_order
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
 
@@ -72,28 +71,19 @@ class EitherWay(Xy):
         return fork.across if sum(fork.ends) % 2 else fork.along
 
 
-def in_order(routing: str) -> Iterator[End]:
-    """Yield the links of a mesh such that none comes before one that packets wait for on it.
-
-    Where sources choose ways, packets of all choices wait at once.
-    """
+def in_order(routing: str) -> list[End]:
     mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
-    waits: dict[End, set[End]] = defaultdict(set)
-    ends = range(mesh.routers)
-    for source, destination, turned in product(ends, ends, choices(routing)):
-        for link, following in pairwise(mesh.plan.route(source, destination, turned=turned)):
-            waits[link].add(following)
-    yield from TopologicalSorter(waits).static_order()
+    return links_in_order(mesh.plan, choices(routing))
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 def test_no_circle_of_links_waits_for_itself(routing: str) -> None:
-    assert len(list(in_order(routing))) > 5 * 4
+    assert len(in_order(routing)) > 5 * 4
 
 
 def test_a_circle_is_seen() -> None:
     with ROUTINGS.lending("either", EitherWay()), pytest.raises(CycleError):
-        list(in_order("either"))
+        in_order("either")
 
 
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
