@@ -99,7 +99,7 @@ def _say_mesh(program: "MeshProgram") -> None:
 
 def _say_wafer(program: "WaferProgram") -> None:
     """Print what each phase uses on the plane."""
-    chiplets = program.plane.chiplets
+    chiplets = program.plane.units
     title = f"{program.strategy} on a plane of {program.plane.wafer.name}"
     if program.collectives == "ring":
         npus = range(program.plane.wafer.npus)
@@ -125,7 +125,7 @@ def _say_wafer(program: "WaferProgram") -> None:
             len(one.rounds),
             len({chiplet for part in one.rounds for chiplet in part.paths.flows}),
             sum(
-                chiplets[chiplet].ends[port].kind == "chiplet"
+                chiplets[chiplet].ends[port].kind == "unit"
                 for part in one.rounds
                 for chiplet, flows in part.paths.flows.items()
                 for flow in flows

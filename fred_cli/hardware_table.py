@@ -103,7 +103,7 @@ def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
     """Yield areas: all chiplets of all planes, or a router and an endpoint per NPU."""
     from fred_hw.wafer.plane import Plane
 
-    ports = Counter(one.spec.ports for one in Plane(wafer).chiplets)
+    ports = Counter(one.spec.ports for one in Plane(wafer).units)
     names = {port: areas.switch(port).unit for port in ports}
     share = wafer.planes / wafer.npus
     source = f"synthesis, {areas.library}, {areas.format} x {areas.lanes}, no memories, no wires"

@@ -1,12 +1,13 @@
 """Hardware work of an all-reduce on a fabric, counted from compiled programs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fred_hw.ace.operations import Descriptor
+    from fred_hw.fabric_plan import FabricPlan
     from fred_hw.mesh.spec import MeshSpec
     from fred_hw.wafer.spec import WaferSpec
 
@@ -151,25 +152,15 @@ def plane_paths(wafer: "WaferSpec") -> Paths:
     """Return the distances between any two NPUs of a plane."""
     from fred_hw.wafer.plane import Plane
 
-    plane = Plane(wafer)
-
-    def units(source: int, target: int) -> int:
-        at, count = plane.homes[source][0], 1
-        while (end := plane.chiplets[at].ends[plane.port_for(at, target)]).kind == "chiplet":
-            at, count = end.number, count + 1
-        return count
-
-    return _paths([units(*pair) for pair in permutations(range(wafer.npus), 2)])
+    return _paths(Plane(wafer))
 
 
 def mesh_paths(mesh: "MeshSpec") -> Paths:
     """Return the distances between any two NPUs of a mesh."""
-    from fred_hw.mesh.links_between import links_between
-
-    pairs = permutations(range(mesh.routers), 2)
-    return _paths([len(links_between(mesh, *pair)) - 1 for pair in pairs])
+    return _paths(mesh.plan)
 
 
-def _paths(units: Sequence[int]) -> Paths:
+def _paths(plan: "FabricPlan[Any]") -> Paths:
+    units = [len(plan.route(*pair)) - 1 for pair in permutations(range(plan.npus), 2)]
     mean: Any = sum(units) / len(units)
     return Paths(mean, max(units), mean + 1, max(units) + 1)

@@ -249,13 +249,13 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
     from perfmodel.topology.cuts import digraph, min_cut
 
     wafer, rates = plane.wafer, dict[tuple[str, str], float]()
-    for number, chiplet in enumerate(plane.chiplets):
+    for number, chiplet in enumerate(plane.units):
         for port, end in enumerate(chiplet.ends):
             if end.kind != "nothing":
                 own, other = f"chiplet_{number}", f"{end.kind}_{end.number}"
                 rate = flit_bytes / plane.flit_cycles(number, port)
                 rates[own, other] = rates.get((own, other), 0) + rate
-                if end.kind != "chiplet":  # links of chiplets are seen from both ends
+                if end.kind != "unit":  # links of chiplets are seen from both ends
                     rates[other, own] = rate
     graph = digraph([], [(*pair, {"rate": rate}) for pair, rate in rates.items()])
     found: list[tuple[Sequence[int], float]] = []
@@ -270,7 +270,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
 def _home(plane: Any, npu: int) -> int:
     """Return the switch that an NPU is attached to."""
     chiplet, _ = plane.homes[npu]
-    return plane.chiplets[chiplet].switch
+    return plane.units[chiplet].switch
 
 
 def _mesh(source: str) -> Hardware:

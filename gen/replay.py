@@ -9,6 +9,7 @@ on its path crosses a router sooner.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from fred_hw.datapath.interconnect import latency_cycles
@@ -57,7 +58,7 @@ def longest_in_plane(wafer: WaferSpec) -> LongestPath:
     Phases of all NPUs are reduced and copied there, so no flow of a strategy goes farther.
     """
     plane = Plane(wafer)
-    switches = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes]
+    switches = [plane.units[chiplet].switch for chiplet, _ in plane.homes]
     chains = [plane.chain(switch) for switch in switches]
     top = next(one for one in chains[0] if all(one in chain for chain in chains))
     paths = [chain[: chain.index(top)] for chain in chains]  # leaves out the common switch
@@ -80,8 +81,9 @@ def _cycles(spec: SwitchSpec) -> int:
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestPath:
-    """Return the route between opposite corners; all routes of a mesh are shortest."""
-    routers = mesh.width + mesh.height - 1
+    """Return the longest route between NPUs."""
+    pairs = product(range(mesh.plan.npus), repeat=2)
+    routers = max(len(mesh.plan.route(*pair)) - 1 for pair in pairs)
     return LongestPath(routers + 1, routers, routers * HOP_CYCLES)
 
 

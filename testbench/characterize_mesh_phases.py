@@ -9,7 +9,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.program import compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from testbench.characterize_phases import PhasesMeasurement
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import CONFIGURATION, Job
@@ -43,7 +43,7 @@ class MeshPhasesMeasurement(PhasesMeasurement[MeshSpec]):
         return measured_phases(small, self.strategies, [count * flit for count in self.flits])
 
     def runner(self) -> Callable[[PlaneRun, Path], Finished]:
-        return partial(run_joined, build_compiled_mesh(self.measured_spec, Sizes(**CONFIGURATION)))
+        return partial(run_joined, build_compiled(self.measured_spec, Sizes(**CONFIGURATION)))
 
 
 def measured_phases(mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]) -> list[Job]:

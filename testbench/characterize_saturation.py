@@ -6,7 +6,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from fred_hw.mesh.links_between import link_loads
 from fred_hw.mesh.spec import MeshSpec
 from testbench.designs import MeasuredDesign, routers_design
 from testbench.measurement import Measurement, Say
@@ -124,7 +123,7 @@ def senders(mesh: MeshSpec, pattern: str) -> int:
 def capacity(mesh: MeshSpec, pattern: str) -> float:
     """Return the load at which X-Y routing fills the busiest link [flits per sender and cycle]."""
     flows = _flows(mesh, pattern)
-    loads = link_loads(mesh.with_changes(routing="xy"), dict.fromkeys(flows, 1))
+    loads = mesh.with_changes(routing="xy").plan.loads(dict.fromkeys(flows, 1))
     return len(flows) / senders(mesh, pattern) / max(loads.values())
 
 

@@ -13,7 +13,7 @@ from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TREE_ALGORITHM, TreeEdge, TreeProgram, steps_of
 from fred_hw.progress import track
 from testbench.characterize_phases import CyclesMeasurement
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import CONFIGURATION, cycles_record
@@ -97,7 +97,7 @@ class TreesMeasurement(CyclesMeasurement[MeshSpec]):
         )
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        model = build_compiled_mesh(self.measured_spec, Sizes(**CONFIGURATION))
+        model = build_compiled(self.measured_spec, Sizes(**CONFIGURATION))
 
         def measured() -> Iterator[tuple[dict[str, Any], int]]:
             for row in track(self.wanted_rows(), "all-reduces"):

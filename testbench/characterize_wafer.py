@@ -10,7 +10,7 @@ from fred_hw.errors import FieldError
 from fred_hw.wafer.program import COLLECTIVES, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.characterize_phases import PhasesMeasurement
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import CONFIGURATION, Job
@@ -100,4 +100,4 @@ def _runner(
     size = Sizes(flits=2 * flits, **CONFIGURATION)
     if simulators == ("icarus",):
         return partial(run_plane, build_plane(wafer, size))
-    return partial(run_joined, build_compiled_plane(wafer, size))
+    return partial(run_joined, build_compiled(wafer, size))

@@ -12,8 +12,9 @@ import fred_hw
 import gen
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.files import FileModel
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
@@ -145,6 +146,6 @@ def _routers(*meshes: MeshSpec) -> list[str]:
 
 def _plane(wafer: WaferSpec) -> list[str]:
     plane = Plane(wafer)
-    chiplets = dict.fromkeys(one.spec for one in plane.chiplets)
+    chiplets = dict.fromkeys(one.spec for one in plane.units)
     units = [text for spec in chiplets for text in _switch(spec)]
     return [*_endpoint(wafer.link), *units, wafer_top(plane, modules_of(wafer))]

@@ -12,11 +12,11 @@ from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import FieldError
+from fred_hw.fabric_plan import End
 from fred_hw.spec import SwitchSpec
 
 from .algorithm import Lane, Place
 from .collectives import AUTO, algorithm_names, algorithm_of, collective, multicast, queued
-from .links_between import Link, link_loads
 from .spec import MeshSpec, check_mesh
 
 __all__ = [
@@ -121,14 +121,14 @@ class MeshProgram(EndpointProgram):
         """Return no steps, since routers have no registers."""
         return ()
 
-    def link_flits(self, name: str) -> Counter[Link]:
+    def link_flits(self, name: str) -> Counter[End]:
         """Return the data flits on each link in a phase."""
         between: Counter[tuple[int, int]] = Counter()
         for npu in range(self.npus):
             for one in self.descriptors(npu, self.phase(name)):
                 if one.send is not None:
                     between[npu, one.send.number] += sent_flits(one, self.link.data_width // 8)
-        return link_loads(self.mesh, between)
+        return self.mesh.plan.loads(between)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the program as JSON values; docs/explanation/mesh.md lists the keys."""

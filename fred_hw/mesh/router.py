@@ -20,8 +20,9 @@ from .allocator import Allocator
 from .crossbar import Crossbar
 from .message_crossing import MessageCrossing
 from .packet_queue import packet_layout
+from .plan import DIRECTIONS
 from .router_input import RouterInput
-from .spec import DIRECTIONS, MeshSpec, check_mesh
+from .spec import MeshSpec, check_mesh
 from .way import check_directions, position_layout, ways_name
 
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]

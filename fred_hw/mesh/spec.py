@@ -1,8 +1,8 @@
-"""Specification of a mesh, and the location of its addresses."""
+"""Specification of a mesh."""
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -13,31 +13,15 @@ from fred_hw.files import Check, FileModel, int_range, name_in, refused
 from fred_hw.protocol import ADDRESSES, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
+from .plan import DIRECTIONS, MeshPlan
 from .routing import ROUTINGS
 
 __all__ = [
-    "DIRECTIONS",
-    "OPPOSITE",
     "ChoosingProtocol",
     "MeshShape",
     "MeshSpec",
-    "Place",
     "check_mesh",
 ]
-
-DIRECTIONS = ("north", "east", "south", "west", "local")
-"""Ports of a router by number. Rows count from north to south, columns from west to east."""
-
-OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
-_STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
-
-
-class Place(NamedTuple):
-    """Location of an address: its router, and the port there."""
-
-    x: int
-    y: int
-    direction: str
 
 
 def _boolean(value: object) -> object:
@@ -70,10 +54,10 @@ class MeshShape(FileModel):
     def _has_routers(self) -> Self:
         if self.routers == 1:
             raise refused("width: must be 2 or more in a mesh of one row, not 1")
-        if len(self.places) > ADDRESSES:
+        if len(self.plan.places) > ADDRESSES:
             raise refused(
                 f"height: must leave at most {ADDRESSES} NPUs and controllers, not "
-                f"{len(self.places)} with {self.height} rows of {self.width}"
+                f"{len(self.plan.places)} with {self.height} rows of {self.width}"
             )
         return self
 
@@ -83,33 +67,13 @@ class MeshShape(FileModel):
         return self.width * self.height
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
-        """Location of each address: NPUs row by row from 0, then controllers.
-
-        Those go around: north from west to east, east from north to south, south, west.
-        """
-        columns, rows = range(self.width), range(self.height)
-        npus = [Place(x, y, "local") for y in rows for x in columns]
-        edges = [
-            *(Place(x, 0, "north") for x in columns),
-            *(Place(self.width - 1, y, "east") for y in rows),
-            *(Place(x, self.height - 1, "south") for x in columns),
-            *(Place(0, y, "west") for y in rows),
-        ]
-        return (*npus, *(edges if self.controllers else []))
-
-    def neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
-        """Return column and row of a neighbouring router; None if there is none."""
-        across, down = _STEPS[direction]
-        other = x + across, y + down
-        return other if other[0] in range(self.width) and other[1] in range(self.height) else None
-
-    def directions(self, x: int, y: int) -> tuple[str, ...]:
-        """Return the ports that a router has."""
-        return tuple(
-            one
-            for one in DIRECTIONS
-            if one == "local" or self.controllers or self.neighbour(x, y, one)
+    def plan(self) -> MeshPlan:
+        """Its routers, links, addresses and routes."""
+        return MeshPlan(
+            width=self.width,
+            height=self.height,
+            controllers=self.controllers,
+            routing=self.routing,
         )
 
     def choice(self, spec: SwitchSpec) -> Any:

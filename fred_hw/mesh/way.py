@@ -12,8 +12,9 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit
 
+from .plan import DIRECTIONS
 from .routing import ROUTINGS, WiredFork
-from .spec import DIRECTIONS, MeshShape, MeshSpec, check_mesh
+from .spec import MeshShape, MeshSpec, check_mesh
 
 __all__ = ["Way", "check_directions", "position_layout", "ways_name"]
 
@@ -123,7 +124,7 @@ class Way(Unit):
         along = wire(m, "along", toward & 0b00101)
         fork = WiredFork(
             *(self.source, self.destination, here, end),
-            columns=tuple(place.x for place in self.mesh.places),
+            columns=tuple(place.x for place in self.mesh.plan.places),
             across=across,
             along=along,
             east=across[DIRECTIONS.index("east")],
@@ -146,7 +147,7 @@ class Way(Unit):
                 {"x": place.x, "y": place.y, "direction": 1 << DIRECTIONS.index(place.direction)},
                 layout,
             ).as_value()
-            for place in self.mesh.places
+            for place in self.mesh.plan.places
         ]
         m.d.comb += end.as_value().eq(selected(self.destination, rows))
         return end

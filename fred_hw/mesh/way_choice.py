@@ -86,7 +86,7 @@ class WayChoice(Unit):
         across, along = wire(m, "across", toward & 0b1010), wire(m, "along", toward & 0b0101)
         fork = WiredFork(
             *(self.source, self.destination, here, end),
-            columns=tuple(place.x for place in self.ways.places),
+            columns=tuple(place.x for place in self.ways.plan.places),
             across=across,
             along=along,
             east=across[1],
@@ -109,7 +109,8 @@ class WayChoice(Unit):
         layout = position_layout(self.ways)
         found = Signal(layout, name=f"{name}_place")
         rows: list[Value] = [
-            Const({"x": place.x, "y": place.y}, layout).as_value() for place in self.ways.places
+            Const({"x": place.x, "y": place.y}, layout).as_value()
+            for place in self.ways.plan.places
         ]
         m.d.comb += found.as_value().eq(selected(getattr(self, name), rows))
         return found

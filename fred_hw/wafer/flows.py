@@ -90,7 +90,7 @@ class _Taken:
         found = {n: tuple(flow for _, flow in own) for n, own in sorted(self.flows.items()) if own}
         configurations: dict[int, Configuration] = {}
         for chiplet, flows in found.items():
-            spec = plane.chiplets[chiplet].spec
+            spec = plane.units[chiplet].spec
             configuration = route(flows, spec.ports, spec.middle_switches).configuration
             if configuration is None:
                 return None
@@ -170,7 +170,7 @@ def find_paths(
         raise NoPathError(min(search.most, len(flows) - 1), len(flows))
     for chiplet, own in found.flows.items():
         for port in (port for flow in own for port in flow.outputs):
-            if plane.chiplets[chiplet].ends[port].kind == "chiplet":
+            if plane.units[chiplet].ends[port].kind == "unit":
                 busy[chiplet, port] = busy.get((chiplet, port), 0) + 1
     return found
 
@@ -182,14 +182,14 @@ def _switches(plane: Plane, flow: Flow) -> tuple[int, dict[int, set[int]], set[i
     """
     homes: dict[int, set[int]] = defaultdict(set)
     for npu in {*flow.inputs, *flow.outputs}:
-        homes[plane.chiplets[plane.homes[npu][0]].switch].add(npu)
+        homes[plane.units[plane.homes[npu][0]].switch].add(npu)
     chains = [plane.chain(switch) for switch in homes]
     meeting = next(one for one in chains[0] if all(one in chain for chain in chains))
 
     def below(npus: Iterable[int]) -> set[int]:
         found: set[int] = set()
         for npu in npus:
-            chain = plane.chain(plane.chiplets[plane.homes[npu][0]].switch)
+            chain = plane.chain(plane.units[plane.homes[npu][0]].switch)
             found |= {*chain[: chain.index(meeting)]}
         return found
 
@@ -204,9 +204,9 @@ def _choices(
     switches = sorted({meeting, *ups, *downs})
     load: dict[tuple[int, int], int] = defaultdict(int)
     for chiplet, own in taken.flows.items():
-        load[plane.chiplets[chiplet].switch, plane.chiplets[chiplet].part] += len(own)
+        load[plane.units[chiplet].switch, plane.units[chiplet].part] += len(own)
     for (chiplet, _), count in busy.items():
-        one = plane.chiplets[chiplet]
+        one = plane.units[chiplet]
         load[one.switch, one.part] += count
     sides = [
         sorted(range(plane.wafer.parts(one)), key=lambda part, one=one: load[one, part])
@@ -241,14 +241,14 @@ def _parts(
             if not free:
                 return None
             up[switch] = min(free, key=lambda port: busy.get((chiplet, port), 0))
-            into[above].add(plane.chiplets[chiplet].ends[up[switch]].port)
+            into[above].add(plane.units[chiplet].ends[up[switch]].port)
         if switch in downs:
             free = [p for p in plane.ports_to(other, chiplet) if p not in taken.outputs[other]]
             if not free:
                 return None
             port = min(free, key=lambda port: busy.get((other, port), 0))
             out[above].add(port)
-            down[switch] = plane.chiplets[other].ends[port].port
+            down[switch] = plane.units[other].ends[port].port
     found = []
     for switch, part in choice.items():
         chiplet = plane.number(switch, part)

@@ -4,56 +4,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fred_hw.fabric_plan import End, FabricPlan, FabricUnit
 from fred_hw.spec import SwitchSpec
 
 from .spec import WaferSpec
 
-__all__ = ["Chiplet", "End", "Plane"]
+__all__ = ["Chiplet", "Plane"]
 
 
-@dataclass(frozen=True)
-class End:
-    """The peer at a port of a chiplet.
-
-    Parameters
-    ----------
-    kind : str
-        "npu", "controller" or "chiplet"; "nothing" at a spare port.
-    number : int
-        Address of an NPU or a controller, or number of a chiplet in its plane; 0 of nothing.
-    port : int
-        Port of that chiplet; 0 of others.
-    """
-
-    kind: str
-    number: int
-    port: int = 0
-
-
-@dataclass(frozen=True)
-class Chiplet:
+@dataclass(frozen=True, kw_only=True)
+class Chiplet(FabricUnit):
     """A chiplet of a plane.
 
     Parameters
     ----------
     name : str
         Name of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
+    ends : tuple of End
+        Peer of each port: NPUs, controllers, none, links down, links up.
     switch, part : int
         Number of its switch, and its number among the chiplets of that switch.
     spec : SwitchSpec
         Specification of the chiplet.
-    ends : tuple of End
-        Connection of each port: NPUs, controllers, none, links down, links up.
     """
 
-    name: str
     switch: int
     part: int
     spec: SwitchSpec
-    ends: tuple[End, ...]
 
 
-class Plane:
+class Plane(FabricPlan[Chiplet]):
     """A plane of a wafer; NPU n has address n, controllers follow.
 
     Link k of a chiplet to the switch above leads to that one's chiplet k modulo their number.
@@ -66,6 +46,7 @@ class Plane:
 
     def __init__(self, wafer: WaferSpec) -> None:
         self.wafer = wafer
+        self.npus, self.endpoints = wafer.npus, wafer.endpoints
         self._first: list[int] = []
         count = 0
         for number in range(len(wafer.switches)):
@@ -77,7 +58,7 @@ class Plane:
         return self._first[switch] + part
 
     @cached_property
-    def chiplets(self) -> tuple[Chiplet, ...]:
+    def units(self) -> Sequence[Chiplet]:
         """All chiplets, switch by switch."""
         wafer, found = self.wafer, []
         controllers = wafer.npus
@@ -90,29 +71,16 @@ class Plane:
                 ends += self._down(switch, part)
                 ends += [self._up(switch, part, link) for link in range(entry.uplinks)]
                 name = entry.name if parts == 1 else f"{entry.name}_p{part}"
-                found.append(Chiplet(name, switch, part, wafer.chiplet(switch), tuple(ends)))
+                one = Chiplet(
+                    name=name,
+                    ends=tuple(ends),
+                    switch=switch,
+                    part=part,
+                    spec=wafer.chiplet(switch),
+                )
+                found.append(one)
             controllers += entry.controllers
         return tuple(found)
-
-    @property
-    def addresses(self) -> int:
-        """Number of unicast addresses: NPUs and controllers."""
-        return self.wafer.npus + sum(one.controllers for one in self.wafer.switches)
-
-    def end_name(self, address: int) -> str:
-        """Return the name of an NPU or a controller: ``npu3``, ``io20``."""
-        return f"{'npu' if address < self.wafer.npus else 'io'}{address}"
-
-    @cached_property
-    def homes(self) -> tuple[tuple[int, int], ...]:
-        """Chiplet and port of each address."""
-        found = {
-            end.number: (number, port)
-            for number, one in enumerate(self.chiplets)
-            for port, end in enumerate(one.ends)
-            if end.kind in ("npu", "controller")
-        }
-        return tuple(found[address] for address in range(self.addresses))
 
     def chain(self, switch: int) -> list[int]:
         """Return a switch and those above it, up to the root."""
@@ -123,17 +91,19 @@ class Plane:
 
     def ports_to(self, chiplet: int, other: int) -> list[int]:
         """Return the ports of a chiplet that lead to another chiplet."""
-        ends = self.chiplets[chiplet].ends
-        return [p for p, end in enumerate(ends) if (end.kind, end.number) == ("chiplet", other)]
+        ends = self.units[chiplet].ends
+        return [p for p, end in enumerate(ends) if (end.kind, end.number) == ("unit", other)]
 
-    def flit_cycles(self, chiplet: int, port: int) -> int:
-        """Return the cycles between flits on the link at a port, in either direction."""
-        own, end = self.chiplets[chiplet], self.chiplets[chiplet].ends[port]
-        if end.kind != "chiplet":
+    def flit_cycles(self, unit: int, port: int) -> int:
+        own, end = self.units[unit], self.units[unit].ends[port]
+        if end.kind != "unit":
             return 1
-        both = own.switch, self.chiplets[end.number].switch
+        both = own.switch, self.units[end.number].switch
         below = next(one for one in both if self.wafer.above(one) in both)
         return self.wafer.switches[below].uplink_cycles
+
+    def exit(self, unit: int, source: int, destination: int, *, turned: bool = False) -> int:
+        return self.port_for(unit, destination)
 
     def port_for(self, chiplet: int, address: int) -> int:
         """Return the default output port of a chiplet for unicasts to an address.
@@ -143,7 +113,7 @@ class Plane:
         home, port = self.homes[address]
         if home == chiplet:
             return port
-        own, chain = self.chiplets[chiplet].switch, self.chain(self.chiplets[home].switch)
+        own, chain = self.units[chiplet].switch, self.chain(self.units[home].switch)
         if own not in chain:
             return self._chosen(self._uplinks(chiplet), address)
         child = chain[chain.index(own) - 1]
@@ -157,7 +127,7 @@ class Plane:
         home, port = self.homes[address]
         if home == chiplet:
             return [port]
-        own, chain = self.chiplets[chiplet].switch, self.chain(self.chiplets[home].switch)
+        own, chain = self.units[chiplet].switch, self.chain(self.units[home].switch)
         if own not in chain:
             return self._uplinks(chiplet)
         child = chain[chain.index(own) - 1]
@@ -165,7 +135,7 @@ class Plane:
         return [one for part in parts for one in self.ports_to(chiplet, self.number(child, part))]
 
     def _uplinks(self, chiplet: int) -> list[int]:
-        one = self.chiplets[chiplet]
+        one = self.units[chiplet]
         return list(range(len(one.ends)))[len(one.ends) - self.wafer.switches[one.switch].uplinks :]
 
     def _chosen(self, ports: Sequence[int], address: int) -> int:
@@ -179,7 +149,7 @@ class Plane:
             for below in range(self.wafer.parts(child)):
                 first = entry.ports - entry.uplinks
                 ends += [
-                    End("chiplet", self.number(child, below), first + link)
+                    End("unit", self.number(child, below), first + link)
                     for link in range(part, entry.uplinks, parts)
                 ]
         return ends
@@ -194,4 +164,4 @@ class Plane:
                 break
             port += self.wafer.links_between(child)
         port += part * (self.wafer.switches[switch].uplinks // parts) + link // parts
-        return End("chiplet", self.number(above, link % parts), port)
+        return End("unit", self.number(above, link % parts), port)

@@ -97,7 +97,7 @@ class WaferProgram(EndpointProgram):
 
     def unit_steps(self) -> list[list[Step]]:
         """Return the register writes of each chiplet."""
-        return [self.switch_steps(number) for number in range(len(self.plane.chiplets))]
+        return [self.switch_steps(number) for number in range(len(self.plane.units))]
 
     def alone(self, name: str) -> "WaferProgram":
         """Return a program of one phase, which becomes the first."""
@@ -133,7 +133,7 @@ class WaferProgram(EndpointProgram):
     def entry(self, circuit: str, paths: PhasePaths, chiplet: int) -> int:
         """Return the entry of a chiplet that is part of a flow on a virtual channel."""
         return entry_word(
-            self.plane.chiplets[chiplet].spec,
+            self.plane.units[chiplet].spec,
             paths.configurations[chiplet],
             paths.flows[chiplet],
             DATA_CIRCUITS.index(circuit),
@@ -194,7 +194,7 @@ class WaferProgram(EndpointProgram):
         It begins ``timeout_cycles + 128 x ports`` cycles after ``erase_steps``, in one chiplet
         after another.
         """
-        queued = switch_map(self.plane.chiplets[chiplet].spec).register("QUEUED")
+        queued = switch_map(self.plane.units[chiplet].spec).register("QUEUED")
         if self.generation % GENERATIONS:
             return []
         return [
@@ -218,7 +218,7 @@ class WaferProgram(EndpointProgram):
 
     def _writer(self, chiplet: int) -> tuple[RegisterMap, list[Step], Access]:
         """Return registers of a chiplet, no steps, and access that appends its writes to them."""
-        registers = switch_map(self.plane.chiplets[chiplet].spec)
+        registers = switch_map(self.plane.units[chiplet].spec)
         steps: list[Step] = []
         access = Access(
             registers, lambda address: 0, lambda address, value: steps.append(Step(address, value))
@@ -278,7 +278,7 @@ class WaferProgram(EndpointProgram):
                 for one in self.phases
             ],
             "switches": {
-                one.name: self._switch(number) for number, one in enumerate(self.plane.chiplets)
+                one.name: self._switch(number) for number, one in enumerate(self.plane.units)
             },
             "endpoints": {
                 self.plane.end_name(one): self._endpoint(one) for one in range(self.endpoints)
@@ -287,7 +287,7 @@ class WaferProgram(EndpointProgram):
 
     def _switch(self, chiplet: int) -> dict[str, Any]:
         return {
-            "spec": self.plane.chiplets[chiplet].spec.name,
+            "spec": self.plane.units[chiplet].spec.name,
             "routes": [self.route(chiplet, one) for one in range(self.plane.addresses)],
             "phases": {
                 one.name: {

@@ -28,7 +28,7 @@ def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
     """
     clusters: dict[int, list[int]] = {}
     for npu in members:
-        clusters.setdefault(plane.chiplets[plane.homes[npu][0]].switch, []).append(npu)
+        clusters.setdefault(plane.units[plane.homes[npu][0]].switch, []).append(npu)
     sizes = {len(found) for found in clusters.values()}
     if len(clusters) > 1 and len(sizes) == 1 and sizes != {1}:
         return list(clusters.values())

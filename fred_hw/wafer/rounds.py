@@ -123,7 +123,7 @@ def _sources(plane: Plane, flow: Flow) -> dict[int, tuple[int, ...]]:
     """Return the sending NPUs of a flow, grouped by switch."""
     found: dict[int, list[int]] = defaultdict(list)
     for npu in flow.inputs:
-        found[plane.chiplets[plane.homes[npu][0]].switch].append(npu)
+        found[plane.units[plane.homes[npu][0]].switch].append(npu)
     return {switch: tuple(npus) for switch, npus in found.items()}
 
 

@@ -84,7 +84,7 @@ class _Search:
     def _follow_default(self, address: int, chiplet: int) -> None:
         while chiplet != self._plane.homes[address][0]:
             port = self.routes[address][chiplet] = self._plane.port_for(chiplet, address)
-            chiplet = self._plane.chiplets[chiplet].ends[port].number
+            chiplet = self._plane.units[chiplet].ends[port].number
 
     def _load(self, address: int, chiplet: int, own: _Moments, sign: int) -> int:
         """Add or remove unicasts to an address; return the change in the sum of squared loads."""
@@ -106,7 +106,7 @@ class _Search:
         while chiplet != self._plane.homes[address][0]:
             port = self.routes[address][chiplet]
             yield chiplet, port
-            chiplet = self._plane.chiplets[chiplet].ends[port].number
+            chiplet = self._plane.units[chiplet].ends[port].number
 
     def _best(
         self, address: int, chiplet: int, own: _Moments
@@ -123,7 +123,7 @@ class _Search:
         found: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         for port in sorted(ports, key=lambda one: one != default):
             link = chiplet, port
-            further = self._plane.chiplets[chiplet].ends[port].number
+            further = self._plane.units[chiplet].ends[port].number
             change, links = self._best(address, further, own)
             found.append((change + self._change(link, own, 1), (link, *links)))
         return min(found, key=lambda one: one[0])

@@ -3,12 +3,14 @@
 from typing import Any
 
 from fred_hw.mesh.load import load_mesh
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from gen.emitter import VerilogEmitter
+from gen.fabric_units import fabric_units
 from gen.level import LEVELS, Built, Level
 from gen.manifest_parts import streams
-from gen.mesh_top import mesh_ports, mesh_top, routers_of
+from gen.mesh_top import mesh_ports, mesh_top
 from gen.replay import longest_in_mesh, replay_on_path
 
 __all__ = ["MeshLevel", "OfMesh"]
@@ -25,7 +27,7 @@ class OfMesh(Level[MeshSpec]):
 
     def manifest(self, spec: MeshSpec) -> dict[str, Any]:
         return {
-            "addresses": [[one.x, one.y, one.direction] for one in spec.places],
+            "addresses": [[one.x, one.y, one.direction] for one in spec.plan.places],
             "directions": list(DIRECTIONS),
             "errors": list(ERRORS),
             **streams("s<k>_axis", "m<k>_axis", spec.link),
@@ -49,16 +51,14 @@ class MeshLevel(OfMesh):
         }
 
     def build(self, spec: MeshSpec, emitter: VerilogEmitter) -> Built:
-        routers = routers_of(spec)
-        names = {kind: router.unit_name for kind, router in routers.items()}
-        for router in routers.values():
+        routers = fabric_units(spec).units
+        for router in routers:
             emitter.add(router)
         modules = dict.fromkeys(emitter.modules, 0)
-        for y in range(spec.height):
-            for x in range(spec.width):
-                for name, count in emitter.count(names[spec.directions(x, y)]).items():
-                    modules[name] += count
-        text = f"{emitter.verilog()}\n{mesh_top(spec, names)}"
+        for router in routers:
+            for name, count in emitter.count(router.unit_name).items():
+                modules[name] += count
+        text = f"{emitter.verilog()}\n{mesh_top(spec)}"
         return Built(text, mesh_ports(spec), {**modules, spec.name: 1})
 
 

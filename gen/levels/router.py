@@ -2,8 +2,9 @@
 # Units are created for their names and ports, and generated once.
 """Level: a single router of a mesh, with all ports."""
 
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES
+from fred_hw.fabric_plan import End
 from fred_hw.switch.switch import Switch
 from fred_hw.wafer.load import load_wafer
-from fred_hw.wafer.plane import Chiplet, End, Plane
+from fred_hw.wafer.plane import Chiplet, Plane
 from fred_hw.wafer.spec import WaferSpec
 from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level, check_inputs
@@ -28,7 +29,7 @@ class WaferLevel(Level[WaferSpec]):
         return spec.name
 
     def check(self, spec: WaferSpec, source: str) -> None:
-        for chiplet in Plane(spec).chiplets:
+        for chiplet in Plane(spec).units:
             check_inputs(Switch(spec=chiplet.spec), source)
 
     def build(self, spec: WaferSpec, emitter: VerilogEmitter) -> Built:
@@ -50,7 +51,7 @@ class WaferLevel(Level[WaferSpec]):
         plane = Plane(spec)
         return {
             "planes": spec.planes,
-            "chiplets": {one.name: _chiplet(plane, one) for one in plane.chiplets},
+            "chiplets": {one.name: _chiplet(plane, one) for one in plane.units},
             **streams("io<address>_s_axis", "io<address>_m_axis"),
             "replay": replay_on_path(spec.link, longest_in_plane(spec)),
             "link_digest": spec.link.digest,
@@ -70,8 +71,8 @@ def _link(plane: Plane, end: End) -> list[Any] | None:
     """Return name and port of the peer at a port; None if there is no peer."""
     if end.kind == "nothing":
         return None
-    chiplet = end.kind == "chiplet"
-    return [plane.chiplets[end.number].name if chiplet else plane.end_name(end.number), end.port]
+    chiplet = end.kind == "unit"
+    return [plane.units[end.number].name if chiplet else plane.end_name(end.number), end.port]
 
 
 LEVELS.add("wafer", WaferLevel(), rank=6)

@@ -136,7 +136,7 @@ def _routed(wafer: WaferSpec, strategy: str) -> Callable[[int, int], Sequence[in
     """
     flit = wafer.link.data_width // 8
     program = compile_strategy(wafer, Strategy.parse(strategy), flit, collectives="ring")
-    chiplets, homes = program.plane.chiplets, program.plane.homes
+    chiplets, homes = program.plane.units, program.plane.homes
     address_of = {node: address for address, node in _nodes(wafer).items()}
 
     def links_of(source: int, target: int) -> list[int]:
@@ -253,7 +253,7 @@ def groups_in(wafer: WaferSpec) -> Callable[[PlaneRow], Groups]:
 def _nodes(wafer: WaferSpec) -> dict[int, int]:
     """Return the node of each endpoint, keyed by address."""
     plane = Plane(wafer)
-    homes = [plane.chiplets[chiplet].switch for chiplet, _ in plane.homes[: wafer.endpoints]]
+    homes = [plane.units[chiplet].switch for chiplet, _ in plane.homes[: wafer.endpoints]]
     order = [end for one in wafer.below(wafer.root) for end in _at(homes, one)]
     return {end: node for node, end in enumerate(order)}
 

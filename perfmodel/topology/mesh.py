@@ -14,8 +14,9 @@ from pydantic_core import CoreSchema
 
 from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
+from fred_hw.fabric_plan import End
 from fred_hw.files import int_range, one_of
-from fred_hw.mesh.spec import DIRECTIONS
+from fred_hw.mesh.plan import DIRECTIONS, MeshPlan
 from fred_hw.published import MESH_LINK_BYTES_PER_S
 from perfmodel import published
 from perfmodel.switch_timing.endpoint import EndpointTiming
@@ -44,6 +45,14 @@ _IN = (
 _OUT = (
     "sums for an I/O controller take its broadcast tree backwards; NPUs of the mesh add and pass on"
 )
+_LOCAL = DIRECTIONS.index("local")
+
+
+def _ends(columns: int, rows: int) -> list[dict[str, End]]:
+    """Return the peer on each side of each router, in the order of links and controllers."""
+    plan = MeshPlan(width=columns, height=rows, controllers=True, routing="xy")
+    sides = [(side, DIRECTIONS.index(side)) for side in ("east", "west", "south", "north")]
+    return [{side: one.ends[port] for side, port in sides} for one in plan.units]
 
 
 class MeshTopology(Topology):
@@ -113,26 +122,26 @@ class MeshTopology(Topology):
             nodes += [Node(f"router_{i}", "switch", *cross_s) for i in range(count)]
             self.switch_of = {i: count + i for i in range(count)}
         links: list[Link] = []
+        self._ports: list[int] = []  # by which the flits of each link arrive
 
-        def connect(a: int, b: int, bytes_per_s: float) -> None:
+        def connect(a: int, b: int, bytes_per_s: float, port: int = _LOCAL) -> None:
             links.append(Link(a, b, bytes_per_s, link_latency_s, share))
+            self._ports.append(port)
 
-        first = self._routers
-        for npu in range(count):
-            for neighbour in self._neighbours(npu):
-                if neighbour is not None:
-                    connect(first + npu, first + neighbour, link_bytes_per_s)
+        first, ends = self._routers, _ends(columns, rows)
+        for npu, own in enumerate(ends):
+            for end in own.values():
+                if end.kind == "unit":
+                    connect(first + npu, first + end.number, link_bytes_per_s, end.port)
             if first:
                 connect(npu, first + npu, link_bytes_per_s)
                 connect(first + npu, npu, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
         self._npu_of: dict[int, int] = {}  # NPU of each I/O controller
-        for npu in range(count):
-            for side, neighbour in enumerate(self._neighbours(npu)):
-                if neighbour is not None:
-                    continue
+        for npu, own in enumerate(ends):
+            for side in (side for side, end in own.items() if end.kind == "controller"):
                 io = len(nodes)
-                self._along_row[io], self._npu_of[io] = side < 2, npu
+                self._along_row[io], self._npu_of[io] = side in ("east", "west"), npu
                 nodes.append(Node(f"io_{io - first - count}", "io"))
                 connect(first + npu, io, io_bytes_per_s)
                 connect(io, first + npu, io_bytes_per_s)
@@ -183,13 +192,8 @@ class MeshTopology(Topology):
         return self._tree(source, targets)
 
     def port_of(self, link: int) -> int:
-        """Return the router port of a link, an index into ``DIRECTIONS``."""
-        one = self.links[link]
-        routers, step = range(self._routers, self._routers + self.npus), one.source - one.target
-        if one.source not in routers or one.target not in routers:
-            return DIRECTIONS.index("local")
-        straight = {-self.columns: "north", self.columns: "south"}
-        return DIRECTIONS.index(straight.get(step, "west" if step < 0 else "east"))
+        """Return the port by which flits of a link arrive, an index into ``DIRECTIONS``."""
+        return self._ports[link]
 
     def ring_order(self, members: Sequence[int]) -> Sequence[int]:
         """Return the group ordered from neighbour to neighbour; see ``mesh_rings.mesh_ring``."""
@@ -268,18 +272,6 @@ class MeshTopology(Topology):
                 tree.append((index[first + target, target], (place[target],)))
         return tuple(tree)
 
-    def route(self, source: int, target: int) -> list[int]:
-        """Return the NPUs on the X-Y route, including source and destination."""
-        path = [source]
-        here, row = source, target // self.columns * self.columns
-        while here % self.columns != target % self.columns:
-            here += 1 if here % self.columns < target % self.columns else -1
-            path.append(here)
-        while here != target:
-            here += self.columns if here < row else -self.columns
-            path.append(here)
-        return path
-
     def bisection_bytes_per_s(self) -> float:
         """Return the min cut between halves of the NPUs, split by rows or by columns [B/s].
 
@@ -296,16 +288,6 @@ class MeshTopology(Topology):
             cuts.min_cut(graph, order[:half], order[half:], "bytes_per_s")
             for order in (by_row, by_column)
         )
-
-    def _neighbours(self, npu: int) -> list[int | None]:
-        """Return the neighbouring NPUs: right, left, below, above; None beyond the edge."""
-        x, y = npu % self.columns, npu // self.columns
-        return [
-            npu + 1 if x + 1 < self.columns else None,
-            npu - 1 if x else None,
-            npu + self.columns if y + 1 < self.rows else None,
-            npu - self.columns if y else None,
-        ]
 
 
 class MeshFile(TopologyFile):

@@ -16,7 +16,7 @@ from testbench.stimulus.meshes import PATTERNS
 
 MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])
 PROTOCOL = MESH.protocol
-NPUS, ENDS = MESH.routers, len(MESH.places)
+NPUS, ENDS = MESH.routers, MESH.plan.addresses
 PACKETS = int(os.environ.get("FRED_PACKETS", "4"))
 THERE = [name for name, to in PATTERNS.items() if any(to(MESH, k) is not None for k in range(NPUS))]
 Pattern: Any = Enum("Pattern", {name: name for name in THERE})

@@ -5,7 +5,6 @@ from typing import Any
 
 import cocotb
 
-from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import Kind
@@ -22,9 +21,9 @@ MOST = PROTOCOL.packet_flits
 FAR = 6
 """Largest number of routers on a path that is measured."""
 
-ENDS = range(len(MESH.places))
+ENDS = range(MESH.plan.addresses)
 BESIDE = {
-    end: [other for other in ENDS if other != end and len(links_between(MESH, other, end)) == 2]
+    end: [other for other in ENDS if other != end and len(MESH.plan.route(other, end)) == 2]
     for end in ENDS
 }
 """Endpoints of the same router, keyed by the endpoint they send to."""
@@ -47,7 +46,7 @@ async def cycles_per_router(bench: MeshBench, before: int) -> set[float]:
     ahead of it.
     """
     found = set()
-    for end in range(len(MESH.places)):
+    for end in range(MESH.plan.addresses):
         source = NPUS - 1 - end % NPUS
         routers = bench.routers_between(source, end)
         if routers > FAR:
@@ -68,7 +67,7 @@ async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
     most = max(found)
     assert most == HOP_CYCLES, f"counted {found}, but stated are {HOP_CYCLES}"
     assert min(found) >= HOP_CYCLES - 1, f"counted {found}"
-    record(router_latency_cycles=int(most), flits=len(MESH.places))
+    record(router_latency_cycles=int(most), flits=MESH.plan.addresses)
     bench.check()
 
 
@@ -78,7 +77,7 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
     bench = await started(dut)
     found = await cycles_per_router(bench, 1)
     assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
-    record(router_follow_cycles=int(max(found)), flits=2 * len(MESH.places))
+    record(router_follow_cycles=int(max(found)), flits=2 * MESH.plan.addresses)
     bench.check()
 
 
@@ -120,7 +119,7 @@ async def ack_takes_as_long_at_every_router(dut: Any) -> None:
         return watch.beats[max(k for k, kind in enumerate(kinds) if kind == Kind.ACK)].cycle
 
     found = set()
-    for end in range(len(MESH.places)):
+    for end in range(MESH.plan.addresses):
         source = NPUS - 1 - end % NPUS
         routers = bench.routers_between(end, source)
         if routers > FAR:
@@ -130,7 +129,7 @@ async def ack_takes_as_long_at_every_router(dut: Any) -> None:
         cycles = last_ack(bench.outputs[source]) - last_ack(bench.inputs[end])
         found.add(cycles / routers)
     assert found == {MESSAGE_CYCLES}, f"counted {found}, but stated are {MESSAGE_CYCLES}"
-    record(router_message_cycles=int(max(found)), flits=len(MESH.places))
+    record(router_message_cycles=int(max(found)), flits=MESH.plan.addresses)
     bench.check()
 
 

@@ -21,7 +21,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.rounds import find_rounds
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.compiled import build_compiled_mesh, build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Sizes
 
 from .generate import Group, random_plan
@@ -114,7 +114,7 @@ class WaferFabric:
     @cached_property
     def model(self) -> Path:
         """Return the compiled fabric."""
-        return build_compiled_plane(self.plane.wafer, Sizes())
+        return build_compiled(self.plane.wafer, Sizes())
 
     def campaign(self, seed: int) -> Campaign:
         """Return a random plan and its phases."""
@@ -215,7 +215,7 @@ class MeshFabric:
     @cached_property
     def model(self) -> Path:
         """Return the compiled fabric."""
-        return build_compiled_mesh(self.mesh, Sizes())
+        return build_compiled(self.mesh, Sizes())
 
     def campaign(self, seed: int) -> Campaign:
         """Return a random plan of unicasts and rings."""

@@ -82,7 +82,7 @@ class Loads:
         """Return the cycles for which phases are erased before a load begins."""
         if not number or all(one % GENERATIONS for one in self.generations[number].values()):
             return 0
-        return _drop_cycles(self) + _DRAIN * len(WAFER.plane.chiplets)
+        return _drop_cycles(self) + _DRAIN * len(WAFER.plane.units)
 
     def begin(self, number: int) -> int:
         """Return the cycle in which a load begins, after phases have been erased."""
@@ -177,7 +177,7 @@ def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferPro
 
 def _switch_codes(given: Loads, number: int) -> list[Code]:
     """Return what the driver of a switch does behind the first load."""
-    clock = switch_map(WAFER.plane.chiplets[number].spec).register("CYCLES").address
+    clock = switch_map(WAFER.plane.units[number].spec).register("CYCLES").address
     steps: list[Code] = []
     for place in range(1, len(given.loads)):
         begin, programs = given.begin(place), given.rewritten(place)
@@ -194,7 +194,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
 
 def _drop_cycles(given: Loads) -> int:
     """Return the cycles after which a switch has dropped packets of a phase that was erased."""
-    ports = max(one.spec.ports for one in WAFER.plane.chiplets)
+    ports = max(one.spec.ports for one in WAFER.plane.units)
     return given.loads[0].program.link.protocol.timeout_cycles + 128 * ports
 
 
@@ -203,7 +203,7 @@ def loads_fail(given: Loads) -> str:
     plan = given.loads[0].plan
     rng = np.random.default_rng(given.seed)
     before = [rng.integers(0, 256, (given.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
-    chiplets = WAFER.plane.chiplets
+    chiplets = WAFER.plane.units
     run = PlaneRun(
         program=given.loads[0].program,
         steps=[_endpoint_codes(given, npu) for npu in range(WAFER.npus)],

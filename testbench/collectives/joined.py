@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.control.axi_lite import PREFIX
+from fred_hw.fabric_plan import Joint
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
@@ -23,7 +23,7 @@ from .fabric import Finished, Sizes, collected, write_memories
 from .plane import PlaneRun, options_of, write_programs
 from .units import router_verilog
 
-__all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
+__all__ = ["Instance", "Netlist", "build_joined", "run_joined"]
 
 _READ = ("m_axis_{0}read_tvalid", "m_axis_{0}read_tready", "m_axis_{0}read_tdata")
 _READ += ("s_axis_{0}data_tvalid", "s_axis_{0}data_tready", "s_axis_{0}data_tdata")
@@ -51,19 +51,6 @@ class Instance:
 
     unit: Unit
     pins: Mapping[str, int] = field(default_factory=dict)
-
-
-class Joint(NamedTuple):
-    """One direction of a link: source unit and port, destination unit and port.
-
-    It takes a flit every ``pace`` cycles.
-    """
-
-    unit: int
-    port: int
-    other: int
-    entry: int
-    pace: int = 1
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
     for address in range(wafer.endpoints, plane.addresses):
         pins += [f".io{address}_s_axis_{w}(0), " for w in ("tdata", "tvalid", "tlast")]
         pins += [f".io{address}_s_axis_tuser(88'd0), .io{address}_m_axis_tready(1'b1),\n"]
-    slaves = [(one.name, switch_map(one.spec).address_bits) for one in plane.chiplets]
+    slaves = [(one.name, switch_map(one.spec).address_bits) for one in plane.units]
     top = f"{wafer.name} plane ({''.join(pins)}"
     ends = [plane.end_name(address) for address in range(wafer.endpoints)]
     return bench(top, wafer.link, ends, slaves, size)

@@ -18,7 +18,7 @@ from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_mesh import carry_out
 from testbench.models.golden_phase import golden_results, numbers_of
 
-from .compiled import build_compiled_mesh, build_compiled_plane
+from .compiled import build_compiled
 from .fabric import Finished, Flits, Sizes
 from .joined import run_joined
 from .mesh import build_mesh_with_ends
@@ -132,7 +132,7 @@ class PlaneJobs(TaskJobs):
 
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
         small = self.simulator == "icarus"
-        build, go = (build_plane, run_plane) if small else (build_compiled_plane, run_joined)
+        build, go = (build_plane, run_plane) if small else (build_compiled, run_joined)
         wafer = self._made.plane.wafer
         return go(build(wafer, size), run, work)
 
@@ -198,9 +198,7 @@ class MeshJobs(TaskJobs):
 
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
         small = self.simulator == "icarus"
-        build, go = (
-            (build_mesh_with_ends, run_plane) if small else (build_compiled_mesh, run_joined)
-        )
+        build, go = (build_mesh_with_ends, run_plane) if small else (build_compiled, run_joined)
         return go(build(self._made.mesh, size), run, work)
 
 

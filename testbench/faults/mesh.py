@@ -48,7 +48,7 @@ def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
 @broken(Way, {"saturated mesh": "wedged"})
 def turns_both_ways(m: Module, sound: Any, ports: Any) -> None:
     """Packets of odd sources take the column first, so that cyclic waits are possible."""
-    places = [(one.x, one.y) for one in sound.mesh.places]
+    places = [(one.x, one.y) for one in sound.mesh.plan.places]
     x, y = (
         selected(ports.destination, [Const(place[axis], len(ports.here[name])) for place in places])
         for axis, name in enumerate("xy")

@@ -36,13 +36,13 @@ def walk_phase(
     while True:
         before = len(ends)
         for chiplet, configuration in paths.configurations.items():
-            one = plane.chiplets[chiplet]
+            one = plane.units[chiplet]
             values = [ends.get((chiplet, port)) for port in range(one.spec.ports)]
             for port, value in enumerate(walk(configuration, values, reduce)):
                 end = one.ends[port]
                 if value is None:
                     continue
-                if end.kind == "chiplet":
+                if end.kind == "unit":
                     ends.setdefault((end.number, end.port), value)
                 else:
                     found[end.number] = value

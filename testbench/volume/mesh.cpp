@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr unsigned LOCAL = 4, NODES = WIDTH * HEIGHT;
+constexpr unsigned LOCAL = PORTS - 1;
 
 struct Options : Conditions {
     double load = 0.1;
@@ -26,7 +26,7 @@ struct Options : Conditions {
 class Router : public VerilatedPorts {
 public:
     Router(const Program& program, unsigned number) : VerilatedPorts(program) {
-        top_.position = number % WIDTH | number / WIDTH << POSITION_X_BITS;
+        top_.position = POSITIONS[number];
         top_.session_id = 0;
         top_.rst = 1;
         for (unsigned k = 0; k < PORTS; ++k) ready(k, true);
@@ -112,8 +112,7 @@ class End final : private Endpoint {
     unsigned destination() {
         if (options_.pattern >= 2) return FIXED[options_.pattern - 2][address_];
         if (options_.pattern == 1)  // hot spot
-            return rng_.below(8) == 0 ? NODES / 2 + WIDTH / 2
-                                      : (address_ + 1 + other_end()) % NODES;
+            return rng_.below(8) == 0 ? HOT_SPOT : (address_ + 1 + other_end()) % NODES;
         const unsigned other = other_end();
         return other + (other >= address_);
     }
@@ -191,14 +190,9 @@ class Mesh {
 
     // Where the flits of a port go: into a neighbour, to the end, or nowhere.
     Channel* behind(unsigned k, unsigned port) {
-        const unsigned x = k % WIDTH, y = k / WIDTH;
-        switch (port) {
-            case 0: return y > 0 ? &into(k - WIDTH, 2) : nullptr;
-            case 1: return x + 1 < WIDTH ? &into(k + 1, 3) : nullptr;
-            case 2: return y + 1 < HEIGHT ? &into(k + WIDTH, 0) : nullptr;
-            case 3: return x > 0 ? &into(k - 1, 1) : nullptr;
-            default: return &to_[k];
-        }
+        if (port == LOCAL) return &to_[k];
+        const int entry = ENTRIES[k][port];
+        return entry < 0 ? nullptr : &into(entry / PORTS, entry % PORTS);
     }
 
     void step(bool generates) {

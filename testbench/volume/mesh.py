@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_hw.mesh.links_between import links_between
+from fred_hw.mesh.plan import DIRECTIONS, MeshPlan
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 from testbench.stimulus.meshes import PATTERNS
@@ -78,34 +78,44 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
     """
     if mesh.link.data_width != 32 or not mesh.controllers:
         raise ValueError("mesh must have flits of 32 bits, and controllers, for the harness")
-    router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
+    plan, router = mesh.plan, MeshRouter(mesh=mesh, directions=DIRECTIONS)
     ends = [[to(mesh, source) for source in range(mesh.routers)] for to in PATTERNS.values()]
-    rows = ", ".join(
-        f"{{{', '.join(str(source if end is None else end) for source, end in enumerate(row))}}}"
-        for row in ends
-    )
+    fixed = [[source if end is None else end for source, end in enumerate(row)] for row in ends]
+    entries = [
+        [one.number * len(DIRECTIONS) + one.port if one.kind == "unit" else -1 for one in unit.ends]
+        for unit in plan.units
+    ]
     lines = [
-        f"constexpr unsigned WIDTH = {mesh.width}, HEIGHT = {mesh.height};",
-        f"constexpr unsigned POSITION_X_BITS = {max(1, (mesh.width - 1).bit_length())};",
+        f"constexpr unsigned NODES = {plan.npus}, HOT_SPOT = {plan.npus // 2 + mesh.width // 2};",
+        "// Position of each router.",
+        f"constexpr unsigned POSITIONS[NODES] = {_table([one.position for one in plan.units])};",
+        "// Port that each port of each router leads to, as router * ports + port; -1 of others.",
+        f"constexpr int ENTRIES[NODES][{len(DIRECTIONS)}] = {_table(entries)};",
         f"#define EACH_PORT(DO) {' '.join(f'DO({k})' for k in range(len(DIRECTIONS)))}",
         "// Where each end sends to in a fixed pattern; to itself if it sends nothing.",
-        f"constexpr unsigned FIXED[][{mesh.routers}] = {{{rows}}};",
+        f"constexpr unsigned FIXED[][NODES] = {_table(fixed)};",
         "// Directions from an end's router to another: that which addresses name, and the other.",
-        f"constexpr unsigned CHOICES[][{mesh.routers}][2] = {{{_choices(mesh)}}};",
+        f"constexpr unsigned CHOICES[NODES][NODES][2] = {_table(_choices(plan))};",
     ]
     sources = harness_sources("mesh.cpp", router.unit_name, mesh.link, lines)
     return build_harness(router, sources, emitter)
 
 
-def _choices(mesh: MeshSpec) -> str:
-    """Return the directions of both routes at the first router, for each pair, as C++."""
-    ends = range(mesh.routers)
+def _choices(plan: MeshPlan) -> list[list[list[int]]]:
+    """Return the directions of both routes at the first router, for each pair.
 
-    def first(source: int, end: int, turned: bool) -> int:
-        return DIRECTIONS.index(links_between(mesh, source, end, turned=turned)[1][2]) % 4
+    The number of an NPU is that of its router. At its own router any direction stands for none.
+    """
+    ends = range(plan.npus)
+    return [
+        [[plan.exit(a, a, b, turned=turned) % 4 for turned in (False, True)] for b in ends]
+        for a in ends
+    ]
 
-    rows = (", ".join(f"{{{first(a, b, False)}, {first(a, b, True)}}}" for b in ends) for a in ends)
-    return ", ".join(f"{{{row}}}" for row in rows)
+
+def _table(values: object) -> str:
+    """Return nested lists of numbers in C++."""
+    return str(values).replace("[", "{").replace("]", "}")
 
 
 def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:

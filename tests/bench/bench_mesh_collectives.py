@@ -18,7 +18,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from perfmodel.switch_timing.router import RouterTiming, load_link_record
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
@@ -94,7 +94,7 @@ def measure(ports: int, sizes: list[int], some_faults: int) -> None:
     endpoint = {**ENDPOINT, "read_ports": ports}
     mesh = load_mesh(str(MESH), {"lanes": 1, "endpoint": endpoint})
     begun = time.perf_counter()
-    model = build_compiled_mesh(mesh, SIZES)
+    model = build_compiled(mesh, SIZES)
     ready = f"ready in {time.perf_counter() - begun:.0f} s"
     say(f"5 x 4 routers and endpoints with read_ports {ports}: {ready}")
     goals = ONE_PORT if ports == 1 else GOALS

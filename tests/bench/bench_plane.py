@@ -23,7 +23,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
@@ -121,9 +121,7 @@ def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
         steps.append(npu_steps(made, npu, jobs, READY))
     one = PlaneRun(program=made, steps=steps, memories=before, seed=seed, limit=400_000)
     if {"mp", "dp"} <= {phase.circuit for phase in made.phases}:
-        l1s = [
-            (n, chip.spec) for n, chip in enumerate(made.plane.chiplets) if chip.name[:2] == "l1"
-        ]
+        l1s = [(n, chip.spec) for n, chip in enumerate(made.plane.units) if chip.name[:2] == "l1"]
         one = replace(one, behind={number: [preempted(spec)] for number, spec in l1s})
     found = run(model, replace(one, faults=faults, memory_stalls=5 if faults else 0))
     if (found.faults > 0) != (faults > 0):
@@ -179,7 +177,7 @@ def main() -> int:
     wafer = wafer if arguments.published else small(wafer)
     TOTAL["threads"] = arguments.threads
     begun = time.perf_counter()
-    model = build_compiled_plane(wafer, SIZES)
+    model = build_compiled(wafer, SIZES)
     ports = sorted({one.ports for one in wafer.switches})
     say(f"switches of {ports} ports: ready in {time.perf_counter() - begun:.0f} s")
     first_s = 0.0  # until all phases of the first strategy are done, build included

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fred_hw.link.message import message_layout
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HANDSHAKE_FIELDS, HEADER_FIELDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec

@@ -13,7 +13,6 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, UnitLevel
-from gen.mesh_top import router_kinds
 from gen.names import with_names
 from gen.wafer_top import units_of
 
@@ -134,7 +133,10 @@ def units(level: str, spec: Any) -> list[Unit]:
     if isinstance(what, UnitLevel):
         return [what.top(spec)]
     if level == "mesh":
-        return [MeshRouter(mesh=spec, directions=kind) for kind in router_kinds(spec)]
+        return [
+            MeshRouter(mesh=spec, directions=kind)
+            for kind in dict.fromkeys(one.directions for one in spec.plan.units)
+        ]
     return [*units_of(spec).values()]
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.spec import MeshSpec
 from gen.design import Design, file_names, generate
 from testbench.sim.kept import kept
 from testbench.sim.tools import icarus_bin
@@ -72,7 +73,7 @@ def test_text_is_the_same_each_time() -> None:
 @each
 def test_each_kind_of_router_is_one_module_and_each_router_an_instance(name: str) -> None:
     mesh, design = SPECS[name], design_of(name)
-    kinds = {mesh.directions(x, y) for x in range(mesh.width) for y in range(mesh.height)}
+    kinds = {one.directions for one in mesh.plan.units}
     routers = {key: n for key, n in design.modules.items() if key.startswith("mesh_router_")}
     assert (len(routers), sum(routers.values())) == (len(kinds), mesh.routers)
     defined = re.findall(r"^module (\w+)", design.verilog, re.MULTILINE)

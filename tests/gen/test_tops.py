@@ -13,19 +13,22 @@ from typing import NamedTuple
 
 import pytest
 
+from fred_hw.fabric_plan import Joint
 from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.load import load_mesh
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
-from gen.mesh_top import mesh_ports, mesh_top, routers_of
+from gen.fabric_units import fabric_units
+from gen.mesh_top import mesh_ports, mesh_top
 from gen.ports import Port, module_ports
 from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.collectives import compiled
 from testbench.collectives.fabric import Sizes
-from testbench.collectives.joined import Joint, Netlist
+from testbench.collectives.joined import Netlist
 from tests.gen.tools import lint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -53,11 +56,12 @@ def wafer(spec: WaferSpec = WAFER) -> Top:
     return Top(spec.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
 
 
-def mesh(spec: MeshSpec = MESH) -> Top:
-    routers = routers_of(spec)
-    names = {kind: one.unit_name for kind, one in routers.items()}
-    kinds = {one.unit_name: module_ports(one) for one in routers.values()}
-    return Top(spec.name, mesh_top(spec, names), mesh_ports(spec), kinds)
+def mesh(spec: MeshSpec = MESH, *, endpoints: bool = False) -> Top:
+    _, endpoint, routers = fabric_units(spec)
+    units = [endpoint, *routers] if endpoints else routers
+    kinds = {one.unit_name: module_ports(one) for one in units}
+    text = mesh_top(spec, endpoints=endpoints)
+    return Top(spec.name, text, mesh_ports(spec, endpoints=endpoints), kinds)
 
 
 TOPS = [
@@ -65,6 +69,7 @@ TOPS = [
     pytest.param(partial(wafer, NARROW), id="with spare ports"),
     pytest.param(mesh, id="mesh"),
     pytest.param(partial(mesh, BARE), id="mesh without controllers"),
+    pytest.param(partial(mesh, endpoints=True), id="mesh with endpoints"),
 ]
 
 
@@ -141,13 +146,13 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(
     spec: WaferSpec, uplinks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plane, found = Plane(spec), instances(wafer(spec))
-    netlist = joints_of(compiled.build_compiled_plane, spec, monkeypatch)
-    names = [f"npu{npu}" for npu in range(spec.npus)] + [one.name for one in plane.chiplets]
+    netlist = joints_of(compiled.build_compiled, spec, monkeypatch)
+    names = [f"npu{npu}" for npu in range(spec.npus)] + [one.name for one in plane.units]
     assert list(found) == [f"u_{name}" for name in names]
     assert [found[f"u_{name}"][0] for name in names] == [
         one.unit.unit_name for one in netlist.instances
     ]
-    ports = [[""]] * spec.npus + [list(map(str, range(one.spec.ports))) for one in plane.chiplets]
+    ports = [[""]] * spec.npus + [list(map(str, range(one.spec.ports))) for one in plane.units]
     units = [(found[f"u_{name}"][1], own) for name, own in zip(names, ports, strict=True)]
     joints = [one._replace(pace=1) for one in netlist.joints]
     assert sorted(connections(units)) == sorted(joints)
@@ -156,13 +161,13 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(
     # All other ports of switches are those of controllers, each of which has one, or spare.
     joined = {(one.unit, one.port) for one in netlist.joints}
     left = [
-        (plane.chiplets[number - spec.npus].ends[port], pins, port)
+        (plane.units[number - spec.npus].ends[port], pins, port)
         for number, (pins, own) in enumerate(units)
         for port in range(len(own))
         if (number, port) not in joined
     ]
     ends = [one for one in left if one[0].kind != "nothing"]
-    assert len(left) - len(ends) == sum(spec.switches[one.switch].spare for one in plane.chiplets)
+    assert len(left) - len(ends) == sum(spec.switches[one.switch].spare for one in plane.units)
     for _, pins, port in (one for one in left if one[0].kind == "nothing"):
         assert (pins[f"s{port}_axis_tvalid"], pins[f"m{port}_axis_tready"]) == ("1'd0", "1'd1")
     assert sorted(end.number for end, _, _ in ends) == list(range(20, 20 + 18))
@@ -179,8 +184,8 @@ def test_routers_and_wires_of_the_mesh_are_those_that_are_simulated(
     spec: MeshSpec, kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = instances(mesh(spec))
-    netlist = joints_of(compiled.build_compiled_mesh, spec, monkeypatch)
-    names = [f"router_{one.x}_{one.y}" for one in spec.places[: spec.routers]]
+    netlist = joints_of(compiled.build_compiled, spec, monkeypatch)
+    names = [f"router_{one.x}_{one.y}" for one in spec.plan.places[: spec.routers]]
     assert sorted(found) == sorted(names)
     assert len({module for module, _ in found.values()}) == kinds
     routers = [one.unit for one in netlist.instances[spec.routers :]]
@@ -199,7 +204,7 @@ def test_routers_and_wires_of_the_mesh_are_those_that_are_simulated(
         assert int(pins["position"].partition("'d")[2]) == simulated.pins["position"]
 
     # Ends are at the ports that no neighbour is at, by their addresses.
-    for address, place in enumerate(spec.places):
+    for address, place in enumerate(spec.plan.places):
         pins, port = found[f"router_{place.x}_{place.y}"][1], DIRECTIONS.index(place.direction)
         for letter in "sm":
             for pin, wire in zip(

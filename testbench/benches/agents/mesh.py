@@ -5,7 +5,6 @@ from typing import Any
 
 from cocotb.triggers import RisingEdge
 
-from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.spec import MeshSpec
 from testbench.benches.agents.switch import SwitchBench
 
@@ -28,13 +27,13 @@ class MeshBench(SwitchBench):
     """
 
     def __init__(self, dut: Any, mesh: MeshSpec, stall: float = 0.0, delay: int = 0) -> None:
-        ends = mesh.link.with_changes(ports=len(mesh.places))
+        ends = mesh.link.with_changes(ports=mesh.plan.addresses)
         super().__init__(dut, ends, stall, delay)
         self.mesh = mesh
 
     def routers_between(self, source: int, end: int) -> int:
         """Return the number of routers between two addresses."""
-        return len(links_between(self.mesh, source, end)) - 1
+        return len(self.mesh.plan.route(source, end)) - 1
 
     async def begin(self, dead: Iterable[int] = ()) -> None:
         """Reset, then start all endpoints except those given, which stay silent."""

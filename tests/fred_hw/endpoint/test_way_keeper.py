@@ -7,7 +7,6 @@ import pytest
 
 from fred_hw.endpoint.way_keeper import WayKeeper
 from fred_hw.link.crowding import CROWDING_PLACES
-from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.spec import MeshSpec
 from tests.fred_hw.simulation import known, trace
 from tests.fred_hw.specs import LINK
@@ -16,7 +15,10 @@ MESH = MeshSpec(width=4, height=3, lanes=1, routing="odd_even_adaptive")
 SPEC = MESH.link
 ONLINE = SPEC.protocol.online
 HERE, THERE = 0, 7  # from the north-west corner to the east of the row below
-NAMED, OTHER = (links_between(MESH, HERE, THERE, turned=turned)[1][2] for turned in (False, True))
+NAMED, OTHER = (
+    MESH.plan.units[HERE].ports[MESH.plan.exit(HERE, HERE, THERE, turned=turned)]
+    for turned in (False, True)
+)
 BLOCKED = 8
 FLOW = {"address": HERE, "flow.peer": THERE, "flow.phase": ONLINE}
 

@@ -10,6 +10,7 @@ from fred_hw.ace.operations import Descriptor
 from fred_hw.compiler.placement import Strategy
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.algorithms.hierarchical import RowsAndColumns
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from testbench.models.golden_mesh import carry_out, contributions
@@ -199,10 +200,10 @@ def test_busiest_links_worked_by_hand() -> None:
         ("hierarchical_2d_halves", 160),
     ):
         loads = compiled("MP20-DP1-PP1", 160, algorithm).link_flits("mp_all_reduce")
-        ends = {count for (_, _, port), count in loads.items() if port in ("in", "local")}
-        others = {link: count for link, count in loads.items() if link[2] not in ("in", "local")}
-        assert ends == {2 * 19 * 8}
-        assert max(others.values()) == between, algorithm
+        local = DIRECTIONS.index("local")
+        own = {link for link in loads if link.kind == "npu" or link.port == local}
+        assert {loads[link] for link in own} == {2 * 19 * 8}
+        assert max(loads[link] for link in loads.keys() - own) == between, algorithm
 
 
 def test_messages_share_out_a_block_over_state_machines() -> None:

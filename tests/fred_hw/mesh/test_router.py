@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
-from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.protocol import CONTROL, HEADER_BITS, Kind
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data

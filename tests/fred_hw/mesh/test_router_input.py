@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router_input import RouterInput
-from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.mesh.links import CODEC, packet
@@ -61,7 +61,7 @@ def test_messages_go_by_the_way_of_their_destination() -> None:
 @pytest.mark.parametrize(
     "flits",
     [
-        packet(1, len(MESH.places)),
+        packet(1, MESH.plan.addresses),
         [CODEC.pack(1, kind=Kind.DATA, phase=0)],
         [CODEC.pack(kind=Kind.ACK, circuit=CONTROL, phase=0)],
         [CODEC.pack(kind=Kind.NACK, circuit=CONTROL, unicast=1, destination=127)],

@@ -1,35 +1,15 @@
 """Tests of fred_hw.mesh.spec."""
 
-from itertools import product
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.routing import ROUTINGS
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec, Place
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.specs import MESH
-
-
-def test_addresses_are_npus_in_row_order_then_controllers_around() -> None:
-    npus = [Place(x, y, "local") for y, x in product(range(2), range(3))]
-    north, south = ([Place(x, y, one) for x in range(3)] for y, one in ((0, "north"), (1, "south")))
-    east, west = ([Place(x, y, one) for y in range(2)] for x, one in ((2, "east"), (0, "west")))
-    assert MESH.places == (*npus, *north, *east, *south, *west)
-    assert MESH.with_changes(controllers=False).places == (*npus,)
-
-
-def test_published_baseline_has_eighteen_controllers() -> None:
-    mesh = MeshSpec(width=5, height=4)
-    assert (mesh.routers, len(mesh.places)) == (20, 38)
-
-
-def test_a_router_has_the_ports_that_lead_somewhere() -> None:
-    assert MESH.directions(0, 0) == DIRECTIONS
-    bare = MESH.with_changes(controllers=False)
-    assert bare.directions(0, 0) == ("east", "south", "local")
-    assert bare.directions(1, 1) == ("north", "east", "west", "local")
 
 
 def test_ends_of_its_links_are_those_of_a_switch() -> None:

@@ -7,8 +7,9 @@ from itertools import product
 
 import pytest
 
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.routing import ROUTINGS
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.way import Way
 from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace
@@ -34,7 +35,7 @@ def leaves(mesh: MeshSpec, asked: list[tuple[int, int, int, int]]) -> list[tuple
 @cache
 def table(mesh: MeshSpec) -> Mapping[tuple[int, int, int, int], str]:
     """Return where packets leave, from all sources to all destinations at all routers."""
-    ends, columns, rows = range(len(mesh.places)), range(mesh.width), range(mesh.height)
+    ends, columns, rows = range(mesh.plan.addresses), range(mesh.width), range(mesh.height)
     asked = list(product(ends, ends, columns, rows))
     found = leaves(mesh, asked)
     assert not any(astray for _, astray in found)
@@ -43,34 +44,34 @@ def table(mesh: MeshSpec) -> Mapping[tuple[int, int, int, int], str]:
 
 def walk(mesh: MeshSpec, source: int, destination: int) -> tuple[int, list[Turn]]:
     """Return the address where a packet comes out, and the turns between routers on its way."""
-    begin, turns, before = mesh.places[source], [], ""
-    x, y = begin.x, begin.y
+    units, turns, before = mesh.plan.units, [], ""
+    here = units[mesh.plan.homes[source][0]]
     for _ in range(mesh.width + mesh.height):
-        way = table(mesh)[source, destination, x, y]
-        there = mesh.neighbour(x, y, way) if way != "local" else None
-        if there is None:
-            return mesh.places.index((x, y, way)), turns
-        turns += [(before, way, x)] if before not in ("", way) else []
-        before, (x, y) = way, there
+        way = table(mesh)[source, destination, here.x, here.y]
+        end = here.ends[here.directions.index(way)]
+        if end.kind != "unit":
+            return end.number, turns
+        turns += [(before, way, here.x)] if before not in ("", way) else []
+        before, here = way, units[end.number]
     raise AssertionError(f"from {source} to {destination} there is no end")
 
 
 @pytest.mark.parametrize("mesh", [*WAYS.values(), MESH, AROUND], ids=lambda mesh: mesh.shape_name)
 def test_every_packet_comes_to_its_end_by_a_shortest_way(mesh: MeshSpec) -> None:
-    ends = range(len(mesh.places))
+    ends = range(mesh.plan.addresses)
     for source, destination in product(ends, ends):
         # As many routers as that at most: walk() gives up behind them.
         assert walk(mesh, source, destination)[0] == destination
 
 
 def test_xy_never_turns_back_into_a_row() -> None:
-    ends = range(len(MESH.places))
+    ends = range(MESH.plan.addresses)
     turns = [turn for pair in product(ends, ends) for turn in walk(MESH, *pair)[1]]
     assert turns and all(before in ("east", "west") for before, _, _ in turns)
 
 
 def test_odd_even_leaves_out_the_turns_that_close_circles() -> None:
-    ends = range(len(ODD_EVEN.places))
+    ends = range(ODD_EVEN.plan.addresses)
     turns = {turn for pair in product(ends, ends) for turn in walk(ODD_EVEN, *pair)[1]}
     north_south = ("north", "south")
     for before, behind, column in turns:
@@ -87,7 +88,7 @@ def test_odd_even_spreads_pairs_over_several_ways() -> None:
 
 @pytest.mark.parametrize("mesh", [*WAYS.values(), MESH], ids=lambda mesh: mesh.shape_name)
 def test_what_has_no_end_here_is_astray(mesh: MeshSpec) -> None:
-    asked = [(0, address, 1, 1) for address in range(len(mesh.places), ADDRESSES)]
+    asked = [(0, address, 1, 1) for address in range(mesh.plan.addresses, ADDRESSES)]
     assert all(astray for _, astray in leaves(mesh, asked))
 
 

@@ -21,7 +21,7 @@ def program(generation: int, strategy: str = "MP2-DP1-PP1") -> WaferProgram:
 @pytest.mark.parametrize("generation", [1, 7, 9, 15, 65_535])
 def test_no_phase_is_erased_before_other_generations(generation: int) -> None:
     made = program(generation)
-    for chiplet in range(len(made.plane.chiplets)):
+    for chiplet in range(len(made.plane.units)):
         assert made.erase_steps(chiplet) == made.drain_steps(chiplet) == []
 
 
@@ -32,10 +32,10 @@ def test_every_switch_erases_phases_before_a_generation_of_packets_comes_round(
     made = program(generation)
     (phase,) = made.phases
     (entry,) = phase.entries
-    chiplets = range(len(made.plane.chiplets))
+    chiplets = range(len(made.plane.units))
     assert {*entry.paths.flows} < {*chiplets}
     for chiplet in chiplets:
-        registers = switch_map(made.plane.chiplets[chiplet].spec)
+        registers = switch_map(made.plane.units[chiplet].spec)
         at = {
             name: registers.register(name).address
             for name in ("PHASE", "COMMAND", "COMMAND_STATUS", "QUEUED")
@@ -52,7 +52,7 @@ def test_steps_of_all_phases_are_in_the_file_of_a_program() -> None:
     made = program(GENERATIONS, "MP2-DP2-PP1")
     assert len(made.phases) == 2
     said = made.to_dict()["switches"]
-    for number, chiplet in enumerate(made.plane.chiplets):
+    for number, chiplet in enumerate(made.plane.units):
         erased, drained = made.erase_steps(number), made.drain_steps(number)
         assert len(erased) == 3 * 2 and drained[0].mask == 0b11
         assert said[chiplet.name]["erase_steps"] == [one.to_dict() for one in erased]

@@ -85,7 +85,7 @@ def check_order(one: Plane, phase: Phase) -> None:
     own: dict[int, list[tuple[int, Flow, list[int]]]] = {}
     for number, part in enumerate(phase.rounds):
         for flow in part.flows:
-            homes = {npu: one.chiplets[one.homes[npu][0]].switch for npu in flow.inputs}
+            homes = {npu: one.units[one.homes[npu][0]].switch for npu in flow.inputs}
             for switch in {*homes.values()} if len({*homes.values()}) > 1 else ():
                 members = [npu for npu, at in homes.items() if at == switch]
                 own.setdefault(switch, []).append((number, flow, members))
@@ -108,7 +108,7 @@ def check_crossing(
 ) -> None:
     """See that flits across the top have come when somebody begins where they come from."""
     parts = {end: phase.parts(end) for end in range(one.wafer.endpoints)}
-    homes = [one.chiplets[chiplet].switch for chiplet, _ in one.homes]
+    homes = [one.units[chiplet].switch for chiplet, _ in one.homes]
     turns = [(e.number, flow) for e in phase.entries if ":turn" in e.name for flow in e.flows]
     for number, flow in turns:
         if len({homes[npu] for npu in (*flow.inputs, *flow.outputs)}) == 1:

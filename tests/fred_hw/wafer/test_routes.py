@@ -27,8 +27,8 @@ def links(one: Plane, routes: Routes, source: int, target: int) -> list[tuple[in
     chiplet = one.homes[source][0]
     while True:
         port = routes.get((chiplet, target), one.port_for(chiplet, target))
-        end = one.chiplets[chiplet].ends[port]
-        if end.kind != "chiplet":
+        end = one.units[chiplet].ends[port]
+        if end.kind != "unit":
             assert end.number == target
             return found
         found.append((chiplet, port))
@@ -75,7 +75,7 @@ def test_routes_stay_at_the_default_where_that_shares_no_link() -> None:
 def test_switches_are_written_the_routes() -> None:
     made = rings("MP5-DP2-PP2")
     ((chiplet, address), port) = next(iter(made.routes.items()))
-    said = made.to_dict()["switches"][made.plane.chiplets[chiplet].name]
+    said = made.to_dict()["switches"][made.plane.units[chiplet].name]
     assert said["routes"][address] == port != made.plane.port_for(chiplet, address)
     others = replace(made, routes={})
     wrote = made.switch_steps(chiplet), others.switch_steps(chiplet)

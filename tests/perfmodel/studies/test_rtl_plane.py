@@ -109,7 +109,7 @@ def test_ends_of_a_plane_are_nodes_of_the_model() -> None:
     assert pattern == "reduce" and len(groups) == len(flows) == 4
     l1s = topology.l1_nodes
     for flow, (root, *members) in zip(flows, groups, strict=True):
-        places = [plane.chiplets[plane.homes[end][0]].name for end in (*flow.outputs, *flow.inputs)]
+        places = [plane.units[plane.homes[end][0]].name for end in (*flow.outputs, *flow.inputs)]
         assert places == [f"l1_{l1s.index(topology.switch_of[one])}" for one in (root, *members)]
     # Of NPUs alone a node has the number of the NPU.
     usual = load_plane_cycles()

@@ -9,7 +9,7 @@ from typing import Any
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Sizes
 from tests.fred_hw.wafer.test_plane import THREE_LEVELS
 
@@ -31,7 +31,7 @@ def compiled_plane(controllers: str = "links") -> Path:
 
     Units are the same whatever its controllers are, and are compiled once.
     """
-    return build_compiled_plane(load_wafer(str(EXAMPLE), {"controllers": controllers}), Sizes())
+    return build_compiled(load_wafer(str(EXAMPLE), {"controllers": controllers}), Sizes())
 
 
 def bare_wafer(lanes: int = 1) -> WaferSpec:
@@ -43,7 +43,7 @@ def bare_wafer(lanes: int = 1) -> WaferSpec:
 @cache
 def compiled_bare_plane(lanes: int = 1) -> Path:
     """Return the program of its plane, of one endpoint and one switch to compile."""
-    return build_compiled_plane(bare_wafer(lanes), Sizes())
+    return build_compiled(bare_wafer(lanes), Sizes())
 
 
 def high_wafer() -> WaferSpec:
@@ -55,7 +55,7 @@ def high_wafer() -> WaferSpec:
 @cache
 def compiled_high_plane() -> Path:
     """Return the program of its plane; nothing is compiled for it that others do not need."""
-    return build_compiled_plane(high_wafer(), Sizes())
+    return build_compiled(high_wafer(), Sizes())
 
 
 def _without_controllers(data: Mapping[str, Any]) -> dict[str, Any]:

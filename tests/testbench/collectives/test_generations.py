@@ -85,7 +85,7 @@ def begins(loads: Sequence[Load]) -> list[int]:
     found = [0]
     for load in loads[1:]:
         erases = load.program.generation % GENERATIONS == 0
-        found.append(found[-1] + LOAD + erases * (DROP + DRAIN * len(load.program.plane.chiplets)))
+        found.append(found[-1] + LOAD + erases * (DROP + DRAIN * len(load.program.plane.units)))
     return found
 
 
@@ -111,7 +111,7 @@ def endpoint_codes(loads: Sequence[Load], npu: int) -> list[Code]:
 
 def switch_codes(loads: Sequence[Load]) -> list[list[Code]]:
     found: list[list[Code]] = []
-    for number, chiplet in enumerate(loads[0].program.plane.chiplets):
+    for number, chiplet in enumerate(loads[0].program.plane.units):
         clock = switch_map(chiplet.spec).register("CYCLES").address
         steps: list[Code] = []
         starts = begins(loads)

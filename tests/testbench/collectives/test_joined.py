@@ -10,11 +10,12 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
+from fred_hw.fabric_plan import Joint
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.load import load_wafer
 from testbench.collectives.fabric import Sizes
-from testbench.collectives.joined import Instance, Joint, Netlist, build_joined, run_joined
+from testbench.collectives.joined import Instance, Netlist, build_joined, run_joined
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import MARK, SHOW, WAIT, PlaneRun, npu_steps
 from tests.testbench.collectives.planes import EXAMPLE

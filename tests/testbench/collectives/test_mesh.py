@@ -12,7 +12,7 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.mesh import build_mesh_with_ends
@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("mesh_w
 
 @cache
 def model() -> Path:
-    return build_compiled_mesh(MESH, Sizes())
+    return build_compiled(MESH, Sizes())
 
 
 def program(strategy: str, algorithm: str = "auto", size: int = SIZE) -> MeshProgram:

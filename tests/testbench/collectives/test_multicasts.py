@@ -22,7 +22,7 @@ from perfmodel.repurpose.operations import Linear
 from perfmodel.repurpose.pruning import Penalties
 from perfmodel.repurpose.restructure import Options, Restructured, restructure
 from perfmodel.repurpose.traffic import joined
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.plane import PlaneRun, npu_steps
@@ -123,7 +123,7 @@ def test_activations_of_a_layer_arrive_bit_for_bit(tmp_path: Path) -> None:
         limit=60_000,
     )
     found = run_joined(
-        build_compiled_plane(wafer(), Sizes(flits=1 << (depth - 1).bit_length())), run, tmp_path
+        build_compiled(wafer(), Sizes(flits=1 << (depth - 1).bit_length())), run, tmp_path
     )
     assert [one["ERROR"] for one in found.reads] == [[0]] * NPUS
     # What each worker now has is enough for its rows: the products are those of the whole layer.

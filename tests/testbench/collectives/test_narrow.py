@@ -9,7 +9,7 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.program import compile_strategy
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
@@ -33,7 +33,7 @@ def wafer(pace: int) -> WaferSpec:
 
 @cache
 def compiled(pace: int) -> Path:
-    return build_compiled_plane(wafer(pace), Sizes())
+    return build_compiled(wafer(pace), Sizes())
 
 
 @cache

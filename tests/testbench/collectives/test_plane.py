@@ -113,7 +113,7 @@ def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
         parts = [one for phase in (dp, mp) for one in made.descriptors(npu, phase)]
         again = [(rng.randrange(60), parts[1]) for _ in range(2)]
         jobs.append([(rng.randrange(60), parts[0]), (10, unicast(npu)), *again])
-    l1s = [(n, one.spec) for n, one in enumerate(made.plane.chiplets) if one.name != "l2"]
+    l1s = [(n, one.spec) for n, one in enumerate(made.plane.units) if one.name != "l2"]
     behind = {number: [preempted(spec)] for number, spec in l1s}
     more = {"limit": 6000, "behind": behind}
     before, found = memories(1), run(tmp_path, made, jobs, 1, icarus=True, **more)
@@ -166,7 +166,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
         one["chiplets"] *= 2
     wafer = WaferSpec.model_validate(data)
     made = compile_strategy(wafer, Strategy.parse("MP2-DP2-PP1"), FLIT * SIZE)
-    chiplets = [one.name for one in made.plane.chiplets]
+    chiplets = [one.name for one in made.plane.units]
     assert len(chiplets) * wafer.planes == sum(one.chiplets for one in wafer.switches)
 
     whole = [np.concatenate(pair) for pair in zip(memories(4), memories(5), strict=True)]

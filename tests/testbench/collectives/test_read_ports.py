@@ -13,7 +13,7 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import (
     ADDRESSES,
     Fabric,
@@ -45,7 +45,7 @@ def switch() -> Path:
 
 @cache
 def mesh() -> Path:
-    return build_compiled_mesh(MESH, Sizes())
+    return build_compiled(MESH, Sizes())
 
 
 def run(tmp_path: Path, made: list[Program], **conditions: object) -> Finished:

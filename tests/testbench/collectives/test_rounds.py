@@ -16,7 +16,7 @@ from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.compiled import build_compiled_plane
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
@@ -47,7 +47,7 @@ def wafer(l1s: int, npus: int) -> WaferSpec:
 
 @cache
 def compiled(l1s: int, npus: int) -> Path:
-    return build_compiled_plane(wafer(l1s, npus), Sizes())
+    return build_compiled(wafer(l1s, npus), Sizes())
 
 
 def program(strategy: str, phase: str = "", l1s: int = 3, npus: int = 3) -> WaferProgram:

@@ -15,7 +15,7 @@ from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Flits, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import random_memories
@@ -35,7 +35,7 @@ Jobs = Sequence[tuple[int | None, int | None, int]]
 
 @cache
 def row() -> Path:
-    return build_compiled_mesh(ROW, Sizes())
+    return build_compiled(ROW, Sizes())
 
 
 def program(strategy: str, phase: str, flits: int) -> WaferProgram:

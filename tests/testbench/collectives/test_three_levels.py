@@ -45,7 +45,7 @@ def test_phases_and_unicasts_cross_the_top(
     """All phases of a strategy at once, on links that lose and change flits or do not."""
     made = compile_strategy(high_wafer(), Strategy.parse(strategy), FLIT * FLITS)
     paths = made.phase(phase).paths
-    heights = [len(made.plane.chain(made.plane.chiplets[one].switch)) for one in paths.flows]
+    heights = [len(made.plane.chain(made.plane.units[one].switch)) for one in paths.flows]
     assert len(heights) == chiplets and {*heights} == {1, 2, 3}
 
     before = random_memories(made, 11, more=2 * UNICAST)

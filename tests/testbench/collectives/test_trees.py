@@ -9,7 +9,7 @@ import pytest
 
 from fred_hw.ace.schedule_entry import ScheduleEntry
 from fred_hw.mesh.tree_program import TreeProgram
-from testbench.collectives.compiled import build_compiled_mesh
+from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.mesh import build_mesh_with_ends
@@ -41,7 +41,7 @@ def icarus() -> Path:
 
 @cache
 def verilator() -> Path:
-    return build_compiled_mesh(LARGE, Sizes(flits=2048))
+    return build_compiled(LARGE, Sizes(flits=2048))
 
 
 def small(tmp_path: Path) -> Run:

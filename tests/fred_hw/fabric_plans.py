@@ -1,0 +1,29 @@
+"""Waits between the links of a fabric, for tests of plans."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from graphlib import TopologicalSorter
+from itertools import pairwise, product
+from typing import Any
+
+from fred_hw.fabric_plan import End, FabricPlan
+
+__all__ = ["links_in_order"]
+
+
+def links_in_order(plan: FabricPlan[Any], choices: Iterable[bool] = (False,)) -> list[End]:
+    """Return the links such that none comes before one that its packets may wait for.
+
+    Where sources choose routes, packets of all choices wait at once.
+
+    Raises
+    ------
+    graphlib.CycleError
+        Packets may wait for each other.
+    """
+    waits: dict[End, set[End]] = defaultdict(set)
+    addresses = range(plan.addresses)
+    for source, destination, turned in product(addresses, addresses, choices):
+        for link, following in pairwise(plan.route(source, destination, turned=turned)):
+            waits[link].add(following)
+    return list(TopologicalSorter(waits).static_order())

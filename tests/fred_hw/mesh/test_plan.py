@@ -1,0 +1,100 @@
+"""Tests of fred_hw.mesh.plan; those of every plan are in tests/fred_hw/test_fabric_plan.py."""
+
+from graphlib import CycleError
+from itertools import product
+
+import pytest
+
+from fred_hw.fabric_plan import End
+from fred_hw.mesh.plan import DIRECTIONS, Place
+from fred_hw.mesh.routing import ROUTINGS, Fork
+from fred_hw.mesh.routings.xy import Xy
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.way import Way
+from tests.fred_hw.fabric_plans import links_in_order
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import MESH
+
+
+def test_addresses_are_npus_in_row_order_then_controllers_around() -> None:
+    npus = [Place(x, y, "local") for y, x in product(range(2), range(3))]
+    north, south = ([Place(x, y, one) for x in range(3)] for y, one in ((0, "north"), (1, "south")))
+    east, west = ([Place(x, y, one) for y in range(2)] for x, one in ((2, "east"), (0, "west")))
+    assert MESH.plan.places == (*npus, *north, *east, *south, *west)
+    assert MESH.with_changes(controllers=False).plan.places == (*npus,)
+
+
+def test_published_baseline_has_eighteen_controllers() -> None:
+    mesh = MeshSpec(width=5, height=4)
+    assert (mesh.routers, mesh.plan.addresses) == (20, 38)
+
+
+def test_a_router_has_the_ports_that_lead_somewhere() -> None:
+    assert MESH.plan.units[0].directions == DIRECTIONS
+    corner, *_, middle, _ = MESH.with_changes(controllers=False).plan.units
+    assert corner.directions == ("east", "south", "local")
+    assert (middle.directions, list(middle.numbers)) == (
+        ("north", "east", "west", "local"),
+        [0, 1, 3, 4],
+    )
+
+
+def choices(routing: str) -> tuple[bool, ...]:
+    """Return what a source may say of its way."""
+    return (False, True) if ROUTINGS[routing].chooses else (False,)
+
+
+BOTH = [(routing, turned) for routing in ROUTINGS for turned in choices(routing)]
+
+
+@pytest.mark.parametrize(("routing", "turned"), BOTH)
+def test_ways_are_those_of_the_routers(routing: str, turned: bool) -> None:
+    mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
+    asked, wanted = [], []
+    for source, destination in product(range(mesh.routers), repeat=2):
+        first, *others = mesh.plan.route(source, destination, turned=turned)
+        assert first == End("npu", source)
+        assert others[-1][:2] == ("unit", destination)
+        for _, unit, port in others:
+            here = mesh.plan.units[unit]
+            asked.append({"source": source, "destination": destination})
+            asked[-1] |= {"here.x": here.x, "here.y": here.y}
+            asked[-1] |= {"turned": 1} if turned else {}
+            wanted.append((here.numbers[port], 0))
+    assert trace(Way(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"]) == wanted
+
+
+class EitherWay(Xy):
+    """All turns, which no mesh can have."""
+
+    def port(self, fork: Fork) -> str:
+        return fork.across if sum(fork.ends) % 2 else fork.along
+
+
+def in_order(routing: str) -> list[End]:
+    mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
+    return links_in_order(mesh.plan, choices(routing))
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_no_circle_of_links_waits_for_itself(routing: str) -> None:
+    assert len(in_order(routing)) > 5 * 4
+
+
+def test_a_circle_is_seen() -> None:
+    with ROUTINGS.lending("either", EitherWay()), pytest.raises(CycleError):
+        in_order("either")
+
+
+def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
+    mesh = MeshSpec(width=4, height=4, lanes=1, controllers=False, routing="odd_even_adaptive")
+    pairs = list(product(range(16), repeat=2))
+    ways = [[mesh.plan.route(*pair, turned=turned) for turned in (False, True)] for pair in pairs]
+    assert all(len(named) == len(other) for named, other in ways)
+    across = sum(a % 4 != b % 4 and a // 4 != b // 4 for a, b in pairs)
+    apart = sum(named != other for named, other in ways)
+    # None from column 1 to those beside it, nor from 3 to 2: a packet may turn in one alone.
+    assert (across, apart) == (144, 144 * 9 // 12)
+    # Without a choice they are those of odd-even.
+    fixed = mesh.with_changes(routing="odd_even")
+    assert [named for named, _ in ways] == [fixed.plan.route(*pair) for pair in pairs]
