@@ -202,7 +202,10 @@ def faults() -> list[tuple[str, ...]]:
 
 def names() -> str:
     """Return the page."""
-    formats = [(f"`{name}`", str(one.width), kind_of(one)) for name, one in FORMATS.items()]
+    formats = [
+        (f"`{name}`", str(one.bits), str(one.storage_bits), kind_of(one))
+        for name, one in FORMATS.items()
+    ]
     operations = [
         (f"`{name}`", formats_of(one), registers_of(one), one.description)
         for name, one in OPERATIONS.items()
@@ -222,7 +225,7 @@ def names() -> str:
     ]
     sections = [(f"`{name}`", subjects_of(one)) for name, one in SECTIONS.items()]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
-        "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
+        "Number formats": (FORMATS, ("name", "bits", "storage bits", "kind"), formats),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Companion files of the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),

@@ -1,16 +1,11 @@
-"""Operation: addition.
-
-Sums narrower than FP32 are computed in float32 by numpy and ml_dtypes and then rounded to the
-format. Rounding twice gives the same as rounding once when the wide significand has at least 2p + 2
-bits (S. A. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995): 24 bits
-serve p up to 11, which FP16 has. The tests check it against exact rational arithmetic.
-"""
+"""Operation: addition."""
 
 from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
+from fred_hw.formats.values import Words, encoded, values_of
 
-from .operation import OPERATIONS, Operation, Words, float_type, int_type, is_nan
+from .operation import OPERATIONS, Operation
 
 if TYPE_CHECKING:
     from fred_hw.arith.lane_unit import LaneUnit
@@ -61,19 +56,9 @@ class Sum(Operation):
     def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
         import numpy as np
 
-        if isinstance(number_format, IntFormat):
-            kind = int_type(number_format)
-            # 64 bits never overflow; the conversion back keeps the low bits, so it wraps.
-            total = a.view(kind).astype(np.int64) + b.view(kind).astype(np.int64)
-            if overflow == "saturate":
-                limits = np.iinfo(kind)
-                total = np.clip(total, limits.min, limits.max)
-            return total.astype(kind).view(a.dtype)
-        kind = float_type(number_format)
-        with np.errstate(all="ignore"):
-            total = (a.view(kind) + b.view(kind)).view(a.dtype)
-        canonical = a.dtype.type(number_format.canonical_nan)
-        return np.where(is_nan(total, number_format), canonical, total)
+        with np.errstate(invalid="ignore"):  # of infinities of unlike sign comes a NaN
+            total = values_of(a, number_format) + values_of(b, number_format)
+        return encoded(total, number_format, overflow)
 
 
 OPERATIONS.add("sum", Sum(), rank=1)
