@@ -19,6 +19,7 @@ NUMBERS = [
     (FORMATS["uint8"], 200, "200"),
     (FORMATS["int32"], 1234567, "1234567"),
     (FORMATS["fp16"], 0xC000, "-2"),
+    (FORMATS["fp6_e2m3"], 0xFF, "-7.5"),
 ]
 SUMS = {"sum": ["7", "12", "17"], "max": ["2", "3", "4"]}
 
