@@ -18,6 +18,9 @@ __all__ = ["Words", "encoded", "is_nan", "numbers_of", "storage", "stored", "val
 
 Words: TypeAlias = "NDArray[np.unsignedinteger]"
 
+_FRACTION_BITS, _BIAS = 52, 1023
+"""Of float64. With the bias of a format, its fields begin with the fields of that format."""
+
 
 def storage(number_format: NumberFormat) -> "np.dtype[Any]":
     """Return the little-endian type of storage words."""
@@ -54,14 +57,12 @@ def values_of(numbers: Words, number_format: NumberFormat) -> "NDArray[Any]":
     if isinstance(number_format, IntFormat):
         return (whole ^ sign) - sign if number_format.signed else whole
     magnitude = whole & (sign - 1)
-    fraction_bits = number_format.fraction_bits
-    field, fraction = np.divmod(magnitude, 1 << fraction_bits)
-    significand = fraction + ((field > 0) << fraction_bits)
-    exponent = np.maximum(field, 1) - number_format.bias - fraction_bits
-    value = np.ldexp(significand.astype(np.float64), exponent)
+    fields = magnitude << (_FRACTION_BITS - number_format.fraction_bits)
+    value = fields.view(np.float64) * 2.0 ** (_BIAS - number_format.bias)
     if number_format.infinity is not None:
         value = np.where(magnitude == number_format.infinity, np.inf, value)
-    value = np.where(magnitude >= number_format.first_nan, np.nan, value)
+    if number_format.has_nan:
+        value = np.where(magnitude >= number_format.first_nan, np.nan, value)
     return np.where(whole & sign, -value, value)
 
 
@@ -86,16 +87,13 @@ def encoded(
         if overflow == "saturate":
             values = np.clip(values, *number_format.limits)
         return (values & ((1 << number_format.bits) - 1)).astype(kind)
-    finite = np.where(np.isfinite(values), np.abs(values), 0)
-    bias, fraction_bits = number_format.bias, number_format.fraction_bits
-    smallest = 1 - bias
-    exponent = np.where(finite > 0, np.frexp(finite)[1] - 1, smallest).clip(smallest)
-    significand = np.rint(np.ldexp(finite, fraction_bits - exponent)).astype(np.int64)
-    # The hidden bit and a carry out of rounding count as one more in the exponent field.
-    magnitude = significand + ((exponent.astype(np.int64) - smallest) << fraction_bits)
-    beyond = np.isinf(values) | (magnitude > number_format.largest)
-    magnitude = np.where(beyond, number_format.beyond, magnitude)
-    result = magnitude | np.where(np.signbit(values), 1 << (number_format.bits - 1), 0)
+    fields = (np.abs(values) * 2.0 ** (number_format.bias - _BIAS)).view(np.int64)
+    cut = _FRACTION_BITS - number_format.fraction_bits
+    last_place = fields >> cut & 1
+    # A carry out of the fraction is right in the exponent. Infinity and NaN exceed all numbers.
+    rounded = (fields + ((1 << (cut - 1)) - 1) + last_place) >> cut
+    magnitude = np.minimum(rounded, number_format.beyond)
+    result = magnitude | np.signbit(values).astype(np.int64) << (number_format.bits - 1)
     if number_format.canonical_nan is not None:
         nan = np.isnan(values) | (magnitude >= number_format.first_nan)
         result = np.where(nan, number_format.canonical_nan, result)
