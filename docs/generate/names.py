@@ -141,11 +141,12 @@ def command_table() -> list[str]:
     return table("Commands: `fred_cli/commands/`", titles, commands())
 
 
-def kind_of(number_format: NumberFormat) -> str:
-    """Return what kind of numbers a format has."""
-    if isinstance(number_format, FloatFormat):
-        return "float"
-    return "integer" if number_format.signed else "integer without a sign"
+def row_of(number_format: NumberFormat) -> tuple[str, str, str]:
+    """Return bits, storage bits and kind of a number format."""
+    kind = "float"
+    if not isinstance(number_format, FloatFormat):
+        kind = "integer" if number_format.signed else "integer without a sign"
+    return str(number_format.bits), str(number_format.storage_bits), kind
 
 
 def formats_of(operation: Operation) -> str:
@@ -202,10 +203,7 @@ def faults() -> list[tuple[str, ...]]:
 
 def names() -> str:
     """Return the page."""
-    formats = [
-        (f"`{name}`", str(one.bits), str(one.storage_bits), kind_of(one))
-        for name, one in FORMATS.items()
-    ]
+    formats = [(f"`{name}`", *row_of(one)) for name, one in FORMATS.items()]
     operations = [
         (f"`{name}`", formats_of(one), registers_of(one), one.description)
         for name, one in OPERATIONS.items()

@@ -64,7 +64,7 @@ class FloatFormat(_Stored):
         the one NaN, everything else is a number, and sums beyond the range become that NaN, which
         is OFP8's non-saturating conversion.
     has_nan : bool
-        False as in FP6 of OCP MX (version 1.0, section 5.3.2), which requires ``has_infinity`` to
+        False as in FP6 of OCP MX (version 1.0), which requires ``has_infinity`` to
         be False: all encodings are numbers, and sums beyond the range become the largest number
         of their sign.
     padding_below, padding_above : int
