@@ -174,7 +174,7 @@ class SwitchSpec(FileModel):
     @property
     def data_width(self) -> int:
         """Bits of a flit."""
-        return self.lanes * self.number_format.width
+        return self.lanes * self.number_format.storage_bits
 
     @property
     def digest(self) -> int:

@@ -141,11 +141,12 @@ def command_table() -> list[str]:
     return table("Commands: `fred_cli/commands/`", titles, commands())
 
 
-def kind_of(number_format: NumberFormat) -> str:
-    """Return what kind of numbers a format has."""
-    if isinstance(number_format, FloatFormat):
-        return "float"
-    return "integer" if number_format.signed else "integer without a sign"
+def row_of(number_format: NumberFormat) -> tuple[str, str, str]:
+    """Return bits, storage bits and kind of a number format."""
+    kind = "float"
+    if not isinstance(number_format, FloatFormat):
+        kind = "integer" if number_format.signed else "integer without a sign"
+    return str(number_format.bits), str(number_format.storage_bits), kind
 
 
 def formats_of(operation: Operation) -> str:
@@ -202,7 +203,7 @@ def faults() -> list[tuple[str, ...]]:
 
 def names() -> str:
     """Return the page."""
-    formats = [(f"`{name}`", str(one.width), kind_of(one)) for name, one in FORMATS.items()]
+    formats = [(f"`{name}`", *row_of(one)) for name, one in FORMATS.items()]
     operations = [
         (f"`{name}`", formats_of(one), registers_of(one), one.description)
         for name, one in OPERATIONS.items()
@@ -222,7 +223,7 @@ def names() -> str:
     ]
     sections = [(f"`{name}`", subjects_of(one)) for name, one in SECTIONS.items()]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
-        "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
+        "Number formats": (FORMATS, ("name", "bits", "storage bits", "kind"), formats),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Companion files of the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),

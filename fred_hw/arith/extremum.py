@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Const, Module, Mux, Value
 
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import FloatFormat, IntFormat, NumberFormat
@@ -47,10 +47,14 @@ class _Extremum(LaneUnit):
         return (("compare", self._compare), ("select", self._select))
 
     def carried(self, step: str, before: Places) -> Places:
-        """Return the first operand when nothing is compared."""
-        if step == "select":
-            return {"": before["first"]}
-        return {"first": before["i0"], "second": before["i1"]}
+        """Return the first operand when nothing is compared.
+
+        Padding in the registers of the selection makes the selection meaningless.
+        """
+        if step == "compare":
+            return {"first": before["i0"], "second": before["i1"]}
+        selects = [*before.get("take_second", ()), *before.get("nan", ())]
+        return {"": before["first"]} if all(bit is None for bit in selects) else {}
 
     def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ranked:
         raise NotImplementedError
@@ -77,13 +81,13 @@ class FloatExtremum(_Extremum):
 
     Members
     -------
-    i0, i1 : In(width)
+    i0, i1 : In(storage_bits)
         Bits of the operands.
     together, reduce : In(2), In(inside)
         Whether the operands are compared; see ``LaneUnit``.
-    o : Out(width)
+    o : Out(storage_bits)
         The chosen operand, or ``i0`` if they are not compared.
-    second : Out(width)
+    second : Out(storage_bits)
         ``i1`` if the operands are not compared.
 
     Timing
@@ -99,10 +103,8 @@ class FloatExtremum(_Extremum):
 
     def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> RankedFloats:
         """Compare encodings as integers, with the order reversed for negative numbers."""
-        last_number = self.number_format.first_nan - 1
         first, second = operands
-        nan0 = wire(m, "nan0", first[:-1] > last_number)
-        nan1 = wire(m, "nan1", second[:-1] > last_number)
+        nan0, nan1 = (wire(m, f"nan{k}", self._is_nan(one[:-1])) for k, one in enumerate(operands))
         below = wire(m, "magnitude_below", first[:-1] < second[:-1])
         equal = wire(m, "magnitudes_equal", first[:-1] == second[:-1])
         negative = first[-1]
@@ -113,9 +115,15 @@ class FloatExtremum(_Extremum):
         take_second = wire(m, "take_second", (nan0 | (~nan1 & better)) & reduce)
         return RankedFloats(first, second, take_second, wire(m, "nan", nan0 & nan1 & reduce))
 
+    def _is_nan(self, magnitude: Value) -> Value:
+        last_number = self.number_format.first_nan - 1
+        return magnitude > last_number if self.number_format.has_nan else Const(0, 1)
+
     def _select(self, m: Module, ranked: Ranked, reduce: Value) -> Value:
         assert isinstance(ranked, RankedFloats)
         taken = super()._select(m, ranked, reduce)
+        if self.number_format.canonical_nan is None:
+            return taken
         return wire(m, "result", Mux(ranked.nan, self.number_format.canonical_nan, taken))
 
 
@@ -133,13 +141,13 @@ class IntExtremum(_Extremum):
 
     Members
     -------
-    i0, i1 : In(width)
+    i0, i1 : In(storage_bits)
         Bits of the operands.
     together, reduce : In(2), In(inside)
         Whether the operands are compared; see ``LaneUnit``.
-    o : Out(width)
+    o : Out(storage_bits)
         The chosen operand, or ``i0`` if they are not compared.
-    second : Out(width)
+    second : Out(storage_bits)
         ``i1`` if the operands are not compared.
 
     Timing

@@ -90,9 +90,9 @@ class FloatAdd(LaneUnit):
     """Add two floating-point numbers as IEEE 754-2019 does, rounding to nearest, ties to even.
 
     Subnormals are kept (clause 3.4), signed zeros follow clause 6.3, infinities clause 6.1, and a
-    sum beyond the range becomes an infinity (clause 7.4), or a NaN if the format has none. Each NaN
-    result, infinity minus infinity too (clause 7.2), is ``number_format.canonical_nan``; payloads
-    are not passed on. No flags.
+    sum beyond the range becomes ``number_format.beyond``, an infinity in IEEE 754 (clause 7.4).
+    Each NaN result, infinity minus infinity too (clause 7.2), is ``number_format.canonical_nan``;
+    payloads are not passed on. No flags.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class FloatAdd(LaneUnit):
 
     Members
     -------
-    i0, i1 : In(width)
+    i0, i1 : In(storage_bits)
         Bits of the operands.
     together, reduce : In(2), In(inside)
         Whether they are added, as of ``LaneUnit``.
-    o : Out(width)
+    o : Out(storage_bits)
         Bits of their sum if they are, else ``i0``.
-    second : Out(width)
+    second : Out(storage_bits)
         ``i1`` if they are not.
 
     Timing
@@ -196,7 +196,7 @@ class FloatAdd(LaneUnit):
             special = larger[form.fraction_bits :].all()
             nan = special & (larger[: form.fraction_bits].any() | cancels)
         else:
-            nan = larger.all()
+            nan = larger.all() if form.has_nan else Const(0, 1)
         sign = wire(m, "sign", Mux(swap, sign1, sign0) & ~cancels)
         verdict = Verdict(sign=sign, nan=wire(m, "nan", nan))
         return Ordered(larger, significand, distance, subtract, verdict)
@@ -267,7 +267,11 @@ class FloatAdd(LaneUnit):
         """
         total, exponent = summed.total, summed.exponent
         last = len(total) - 2
-        limit = [exponent == Const(last + 1 - index, len(exponent)) for index in range(2, last)]
+        largest = (1 << len(exponent)) - 1
+        limit = [
+            exponent == Const(field, len(exponent)) if field <= largest else Const(0, 1)
+            for field in range(last - 1, 1, -1)
+        ]
         limit = Cat(*limit, exponent[1:] == 0, 0)
         shift = wire(m, "shift", leading_zeros(wire(m, "stops", total[2:] | limit)))
         most = len(shift) - 1
@@ -298,16 +302,18 @@ class FloatAdd(LaneUnit):
     def _round(self, m: Module, normalized: Normalized, reduce: Value) -> Value:
         """Round exponent and fraction as one integer, as a carry out of the fraction requires.
 
-        It makes the smallest normal number of the largest subnormal and an infinity, or the NaN of
-        a format without, of the largest number (clause 7.4 a).
+        The carry turns the largest subnormal into the smallest normal number. Beyond the largest
+        number comes ``number_format.beyond``, as clause 7.4 a requires of infinities.
         """
         form = self.number_format
         magnitude, verdict = normalized.magnitude, normalized.verdict
         up = wire(m, "up", normalized.half & (normalized.sticky | magnitude[0]))
         rounded = wire(m, "rounded", magnitude + up, width=len(magnitude))
         if not form.has_infinity:
-            nan = wire(m, "no_number", verdict.nan | (rounded > form.largest))
-            return Mux(nan, form.canonical_nan, Cat(rounded[:-1], verdict.sign))
+            beyond = wire(m, "out_of_range", verdict.nan | (rounded > form.largest))
+            if form.has_nan:
+                return Mux(beyond, form.beyond, Cat(rounded[:-1], verdict.sign))
+            return Cat(rounded[:-1] | beyond.replicate(form.bits - 1), verdict.sign)
         special = normalized.special
         fraction = Mux(special, 0, rounded[: form.fraction_bits])
         quiet = fraction[-1] | verdict.nan

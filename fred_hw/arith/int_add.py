@@ -31,13 +31,13 @@ class IntAdd(LaneUnit):
 
     Members
     -------
-    i0, i1 : In(width)
+    i0, i1 : In(storage_bits)
         Bits of the operands.
     together, reduce : In(2), In(inside)
         Whether they are added, as of ``LaneUnit``.
-    o : Out(width)
+    o : Out(storage_bits)
         Bits of their sum if they are, else ``i0``.
-    second : Out(width)
+    second : Out(storage_bits)
         ``i1`` if they are not.
 
     Timing
@@ -64,7 +64,7 @@ class IntAdd(LaneUnit):
 
     def carried(self, step: str, before: Places) -> Places:
         """Return operands that pass without a limit, if a register allows it."""
-        return {"": before[""][: self.number_format.width]} if "" in before else {}
+        return {"": before[""][: self.number_format.bits]} if "" in before else {}
 
     def _add(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Value:
         """Return the sum, with an extra bit if the limit needs it."""
@@ -74,7 +74,7 @@ class IntAdd(LaneUnit):
             for operand in operands
         ]
         a, b = (Cat(*both) for both in zip(operands, ahead, strict=True))
-        return wire(m, "total", a + b, width=self.number_format.width + more)
+        return wire(m, "total", a + b, width=self.number_format.bits + more)
 
     def _limit(self, m: Module, total: Value, reduce: Value) -> Value:
         """Return the sum, or the end of the range that was exceeded.
@@ -83,7 +83,7 @@ class IntAdd(LaneUnit):
         """
         if self.overflow == "wrap":
             return total
-        width, signed = self.number_format.width, self.number_format.signed
+        width, signed = self.number_format.bits, self.number_format.signed
         passed = wire(m, "passed", (total[-1] ^ total[-2] if signed else total[-1]) & reduce)
         lowest = 1 << (width - 1)
         end = Mux(total[-1], lowest, lowest - 1) if signed else (1 << width) - 1

@@ -34,6 +34,9 @@ class LaneUnit(Unit):
     signals when there is nothing to reduce, and then declares so by ``carried``, which costs less
     than a multiplexer.
 
+    Steps see the numbers without the padding of their storage words. Padding passes with operands
+    that are not reduced, and is zero in results.
+
     Parameters
     ----------
     number_format : NumberFormat
@@ -45,16 +48,16 @@ class LaneUnit(Unit):
 
     Members
     -------
-    i0, i1 : In(width)
-        Bits of the operands.
+    i0, i1 : In(storage_bits)
+        Storage words of the operands, as all other members of the same width.
     together : In(2)
         Both high if the operands are reduced; two bits, so that a gate of the lane drives its own
         logic.
     reduce : In(inside)
         The same for earlier operands: bit n belongs to the operands of n + 1 cycles ago.
-    o : Out(width)
+    o : Out(storage_bits)
         Bits of the result if the operands are reduced, else ``i0``.
-    second : Out(width)
+    second : Out(storage_bits)
         ``i1`` if the operands are not reduced.
 
     Attributes
@@ -98,7 +101,7 @@ class LaneUnit(Unit):
         self.cut_behind = tuple(name for name in early if name in row)
         self.inside = len(self.cut_behind)
         self.behind = registers - self.inside
-        width = number_format.width
+        width = number_format.storage_bits
         operands = {"i0": In(width), "i1": In(width), "together": In(2)}
         if self.inside:
             operands["reduce"] = In(self.inside)
@@ -120,9 +123,9 @@ class LaneUnit(Unit):
         return {}
 
     def build(self, m: Module) -> None:
-        width = self.number_format.width
-        signals: Any = (self.i0, self.i1)
-        places: Places = {"i0": range(width), "i1": range(width, 2 * width)}
+        width, place = self.number_format.storage_bits, self.number_format.place
+        signals: Any = (self.i0[place], self.i1[place])
+        places: Places = {"i0": range(width)[place], "i1": range(width, 2 * width)[place]}
         reduces = [wire(m, "reduces", self.together.all())]
         reduces.extend(self.reduce if self.inside else ())
         bits, stage = Cat(self.i0, self.i1), 0
@@ -133,8 +136,11 @@ class LaneUnit(Unit):
                 signals, places, bits = held(m, name, signals, places, Passing(bits, reduce))
                 stage += 1
         o, second = signals, bits[width:]
-        if list(places.get("", ())) != list(range(width)):
-            o = Mux(reduces[stage], o, bits[:width])
+        if list(places.get("", ())) != list(range(width)[place]):
+            o = Mux(reduces[stage], o, bits[place])
+        if len(o) < width:
+            passed = bits[:width] & (~reduces[stage]).replicate(width)
+            o = Cat(passed[: place.start], o, passed[place.stop :])
         for cycle in range(self.behind):
             registers = [
                 Signal(width, name=f"{name}_q{cycle}", reset_less=True) for name in ("o", "own")

@@ -83,7 +83,7 @@ class LaneGroup(Lanes):
 
     def build(self, m: Module) -> None:
         spec = self.spec
-        width = spec.number_format.width
+        width = spec.number_format.storage_bits
         lanes = [
             reduction_unit(spec.number_format, spec.operation, spec.overflow, spec.adder_registers)
             for _ in range(spec.lanes)

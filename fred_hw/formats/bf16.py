@@ -4,5 +4,5 @@ from .number_format import FORMATS, FloatFormat
 
 __all__ = ["BF16"]
 
-BF16 = FloatFormat("bf16", exponent_bits=8, fraction_bits=7, numpy_type="bfloat16")
+BF16 = FloatFormat("bf16", exponent_bits=8, fraction_bits=7)
 FORMATS.add(BF16.name, BF16, rank=2)

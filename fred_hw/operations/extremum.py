@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
+from fred_hw.formats.values import Words, is_nan, values_of
 
-from .operation import Operation, Words, int_type, is_nan
+from .operation import Operation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,9 +50,9 @@ class Extremum(Operation):
         import numpy as np
 
         if isinstance(number_format, IntFormat):
-            kind = int_type(number_format)
-            return np.where(self._first(a.view(kind), b.view(kind)), a, b)
-        sign = number_format.width - 1
+            first = self._first(values_of(a, number_format), values_of(b, number_format))
+            return np.where(first, a, b)
+        sign = number_format.bits - 1
 
         def rank(words: Words) -> "NDArray[np.int64]":
             """Return integers ordered like the numbers, with -0 just below +0."""
@@ -60,6 +61,8 @@ class Extremum(Operation):
 
         nan_a, nan_b = is_nan(a, number_format), is_nan(b, number_format)
         chosen = np.where((self._first(rank(a), rank(b)) & ~nan_a) | nan_b, a, b)
+        if number_format.canonical_nan is None:
+            return chosen
         canonical = a.dtype.type(number_format.canonical_nan)
         return np.where(nan_a & nan_b, canonical, chosen)
 

@@ -46,7 +46,7 @@ class WaferSpec(FabricSpec, WaferTree):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        size = self.lanes * FORMATS[self.format].width // 8
+        size = self.lanes * FORMATS[self.format].storage_bits // 8
         if size & (size - 1):
             raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
         for number, one in enumerate(self.switches):

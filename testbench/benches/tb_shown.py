@@ -13,12 +13,12 @@ from testbench.benches.agents.interconnect import InterconnectBench, Monitor, St
 from testbench.stimulus.traffic import routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
-LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # a number per port, in each cycle
+FLITS: list[list[int]] = json.loads(os.environ["FRED_FLITS"])  # a flit per port, in each cycle
 LATENCY = int(os.environ["FRED_LATENCY"])
 
 
 class Seen:
-    """First lane of each port in each cycle; None where there is no flit."""
+    """Flit of each port in each cycle; None where there is no flit."""
 
     def __init__(self, dut: Any) -> None:
         ports = range(SPEC.ports)
@@ -32,10 +32,9 @@ class Seen:
 
     def read(self) -> None:
         """Record the current values of the ports."""
-        mask = (1 << SPEC.number_format.width) - 1
         for side, pairs in self.sides.items():
             for row, (valid, data) in zip(self.rows[side], pairs, strict=True):
-                row.append(int(data.value) & mask if int(valid.value) else None)
+                row.append(int(data.value) if int(valid.value) else None)
 
 
 class Watched(Monitor):
@@ -57,13 +56,10 @@ async def all_ports_reduce(dut: Any) -> None:
     bench.monitor = watched = Watched(dut)
     configuration = routed([Flow(range(SPEC.ports), range(SPEC.ports))], SPEC)
     assert configuration is not None
-    width = SPEC.number_format.width
-    for numbers in LANES:
-        # The same number in all lanes.
-        flits = [sum(n << (k * width) for k in range(SPEC.lanes)) for n in numbers]
+    for flits in FLITS:
         await bench.step(Stimulus(configuration, flits))
     for _ in range(LATENCY):
         await bench.step(None)
     await bench.step(None)
-    assert bench.board.finish(minimum=len(LANES) * SPEC.ports) == LATENCY
+    assert bench.board.finish(minimum=len(FLITS) * SPEC.ports) == LATENCY
     Path(os.environ["FRED_MEASUREMENTS"]).write_text(json.dumps(watched.seen.rows))

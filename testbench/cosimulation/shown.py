@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.formats.number_format import FloatFormat, NumberFormat
-from fred_hw.operations.operation import float_type, int_type, storage
+from fred_hw.formats.number_format import NumberFormat
+from fred_hw.formats.values import encoded, numbers_of, storage, stored, values_of
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
+from testbench.models.golden import lanes_of, word_of
 from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError
 
@@ -64,15 +65,18 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
         The simulator is not installed or failed, or the outputs are not what they should be.
     """
     form, latency = spec.number_format, latency_cycles(spec)
-    lanes = [[_raw(1 + k + port % 2, form) for port in range(spec.ports)] for k in range(FLITS)]
+    flits = [[_flit(1 + k + port % 2, spec) for port in range(spec.ports)] for k in range(FLITS)]
     make = partial(kept, generate, spec)
-    environment = {"FRED_LANES": json.dumps(lanes), "FRED_LATENCY": latency}
+    environment = {"FRED_FLITS": json.dumps(flits), "FRED_LATENCY": latency}
     found = launch(benches("shown"), make, spec, work, environment, {"simulator": simulator})
     if found.failures:
         raise SimulatorError(f"{simulator}: the all-reduce to show: {found.failures[0].message}")
     rows = {
         side: tuple(
-            tuple(None if raw is None else as_text(raw, form) for raw in row)
+            tuple(
+                None if flit is None else as_text(int(lanes_of(flit, spec)[0]), form)
+                for flit in row
+            )
             for row in found.measurements[side]
         )
         for side in ("i", "o")
@@ -81,16 +85,14 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
     return Shown(simulator, found.version, counted, rows["i"], rows["o"])
 
 
-def _raw(number: int, form: NumberFormat) -> int:
-    """Return the bits of a small number."""
-    if not isinstance(form, FloatFormat):
-        return number
-    return int(np.asarray(number, float_type(form)).view(storage(form)))
+def _flit(number: int, spec: SwitchSpec) -> int:
+    """Return a flit with a small number in all lanes."""
+    numbers = encoded(np.full(spec.lanes, number), spec.number_format)
+    return word_of(stored(numbers, spec.number_format), spec)
 
 
-def as_text(raw: int, form: NumberFormat) -> str:
-    """Return the number represented by some bits."""
-    words = np.asarray(raw, storage(form))
-    if not isinstance(form, FloatFormat):
-        return str(int(words.view(int_type(form))))
-    return f"{float(words.view(float_type(form))):g}"
+def as_text(word: int, form: NumberFormat) -> str:
+    """Return the number that a storage word holds."""
+    words = np.asarray(word, storage(form))
+    value = values_of(numbers_of(words, form), form).item()
+    return str(value) if isinstance(value, int) else f"{value:g}"

@@ -14,8 +14,9 @@ __all__ = ["sticky_dropped"]
 @broken(FloatAdd, {"vectors": ""})
 def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
     """Bits shifted out during alignment are not kept as the sticky bit."""
-    fraction = sound.number_format.fraction_bits
-    magnitudes = [ports.i0[:-1], ports.i1[:-1]]
+    form = sound.number_format
+    fraction, place = form.fraction_bits, form.place
+    magnitudes = [ports.i0[place][:-1], ports.i1[place][:-1]]
     for own, other, into, given in zip(
         magnitudes,
         reversed(magnitudes),
@@ -28,7 +29,8 @@ def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
         # Guard and round bit are kept; a number that is too far away contributes nothing.
         kept = [distance <= bit + 2 for bit in range(fraction)]
         near = (distance <= fraction + 2).replicate(len(own) - fraction)
-        m.d.comb += into.eq(given & Cat(*kept, near, 1))
+        number = given[place] & Cat(*kept, near, 1)
+        m.d.comb += into.eq(Cat(given[: place.start], number, given[place.stop :]))
 
 
 def _exponent(magnitude: Value, fraction: int) -> Value:

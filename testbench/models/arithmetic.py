@@ -4,7 +4,8 @@ import numpy as np
 
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import OVERFLOWS, NumberFormat
-from fred_hw.operations.operation import OPERATIONS, Words, storage
+from fred_hw.formats.values import Words, numbers_of, storage, stored
+from fred_hw.operations.operation import OPERATIONS
 
 __all__ = ["combine"]
 
@@ -12,12 +13,12 @@ __all__ = ["combine"]
 def combine(
     a: Words, b: Words, number_format: NumberFormat, operation: str, overflow: str = "saturate"
 ) -> Words:
-    """Return the elementwise reduction of ``a`` and ``b``.
+    """Return the elementwise reduction of ``a`` and ``b``, as storage words.
 
     Parameters
     ----------
     a, b : array of unsigned integers
-        Bits of the operands, equal shapes.
+        Storage words of the operands, equal shapes.
     number_format : NumberFormat
         Their format.
     operation : str
@@ -33,5 +34,5 @@ def combine(
     check_choice("operation", operation, OPERATIONS)
     check_choice("overflow", overflow, OVERFLOWS)
     kind = storage(number_format)
-    a, b = np.asarray(a, dtype=kind), np.asarray(b, dtype=kind)
-    return OPERATIONS[operation].golden(a, b, number_format, overflow)
+    a, b = (numbers_of(np.asarray(one, dtype=kind), number_format) for one in (a, b))
+    return stored(OPERATIONS[operation].golden(a, b, number_format, overflow), number_format)

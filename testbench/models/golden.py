@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.formats.number_format import NumberFormat
-from fred_hw.operations.operation import storage
+from fred_hw.formats.values import storage
 from fred_hw.spec import SwitchSpec
 
 from .arithmetic import combine

@@ -23,20 +23,22 @@ __all__ = [
 
 
 def random_number(rng: random.Random, number_format: NumberFormat) -> int:
-    """Return a random bit pattern, or one near others so that sums round and cancel."""
+    """Return a random storage word, or one near others so that sums round and cancel."""
     if isinstance(number_format, FloatFormat) and rng.random() < 0.8:
-        exponent = number_format.bias + rng.randint(-3, 3)
+        largest = (1 << number_format.exponent_bits) - 1
+        exponent = min(max(number_format.bias + rng.randint(-3, 3), 0), largest)
         fraction = rng.getrandbits(number_format.fraction_bits)
-        sign = rng.getrandbits(1) << (number_format.width - 1)
-        return sign | (exponent << number_format.fraction_bits) | fraction
-    return rng.getrandbits(number_format.width)
+        sign = rng.getrandbits(1) << (number_format.bits - 1)
+        number = sign | (exponent << number_format.fraction_bits) | fraction
+        return number << number_format.padding_below
+    return rng.getrandbits(number_format.storage_bits)
 
 
 def random_flit(rng: random.Random, spec: SwitchSpec) -> int:
     """Return a flit of random lanes."""
     flit = 0
     for lane in range(spec.lanes):
-        flit |= random_number(rng, spec.number_format) << (lane * spec.number_format.width)
+        flit |= random_number(rng, spec.number_format) << (lane * spec.number_format.storage_bits)
     return flit
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 
 from fred_hw.compiler.flows import Flow
@@ -11,6 +12,7 @@ from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_COUNT, GENERATIONS
 from fred_hw.spec import SwitchSpec
+from testbench.models.golden import lanes_of, reduction_of, word_of
 from testbench.stimulus.traffic import random_flit, random_flows, routed
 
 from .fabric import Fabric
@@ -61,11 +63,8 @@ def sum_turns(
 
 
 def _sum(spec: SwitchSpec, flits: Sequence[int]) -> int:
-    width = spec.number_format.width
-    mask, total = (1 << width) - 1, 0
-    for low in range(0, spec.data_width, width):
-        total |= (sum(flit >> low for flit in flits) & mask) << low
-    return total
+    lanes = (lanes_of(flit, spec) for flit in flits)
+    return word_of(reduce(reduction_of(spec), lanes), spec)
 
 
 @dataclass

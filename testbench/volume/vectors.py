@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fred_hw.datapath.reducer import Reducer
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.formats.values import stored
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
@@ -118,8 +119,8 @@ def run_bank(
 
 
 def special_values(number_format: NumberFormat) -> Words:
-    """Return numbers at the limits of a format, of both signs."""
-    width = number_format.width
+    """Return storage words of numbers at the limits of a format, of both signs."""
+    width = number_format.bits
     if isinstance(number_format, FloatFormat):
         fraction = number_format.fraction_bits
         bias, top = number_format.bias, number_format.largest + 1
@@ -138,29 +139,34 @@ def special_values(number_format: NumberFormat) -> Words:
         ]
         sign = 1 << (width - 1)
         both = [m | s for m in magnitudes if m < sign for s in (0, sign)]
-        return np.array(both, dtype=np.uint32)
+        return _stored(np.array(both), number_format)
     high = 1 << (width - 1)
     values = [0, 1, 2, high - 2, high - 1, high, high + 1, 2 * high - 2, 2 * high - 1]
-    return np.array(values, dtype=np.uint32)
+    return _stored(np.array(values), number_format)
+
+
+def _stored(numbers: NDArray[np.integer], number_format: NumberFormat) -> Words:
+    return stored(numbers, number_format).astype(np.uint32)
 
 
 def float_pairs(
     number_format: FloatFormat, count: int, rng: np.random.Generator
 ) -> tuple[Words, Words]:
-    """Return at least ``count`` pairs that reach every case of an addition.
+    """Return storage words of at least ``count`` pairs that reach every case of an addition.
 
-    A third are random bit patterns. A third are stratified: each difference of the exponents, in
-    both directions, gets an equal share, with random signs and fractions. A third have close
-    exponents and fractions of long runs of ones or zeros, for cancellation and ties. Every pair of
-    special values is added.
+    A third are random bit patterns, of the padding too. A third are stratified: each difference of
+    the exponents, in both directions, gets an equal share, with random signs and fractions. A third
+    have close exponents and fractions of long runs of ones or zeros, for cancellation and ties.
+    Every pair of special values is added.
     """
     part = -(-count // 3)
-    width, fraction = number_format.width, number_format.fraction_bits
+    fraction = number_format.fraction_bits
     largest = (1 << number_format.exponent_bits) - 1
 
     def build(exponent: NDArray[np.int64], bits: NDArray[np.int64]) -> Words:
         signs = rng.integers(0, 2, len(exponent))
-        return ((signs << (width - 1)) | (exponent << fraction) | bits).astype(np.uint32)
+        numbers = (signs << (number_format.bits - 1)) | (exponent << fraction) | bits
+        return _stored(numbers, number_format)
 
     def fractions() -> NDArray[np.int64]:
         return rng.integers(0, 1 << fraction, part)
@@ -170,7 +176,8 @@ def float_pairs(
         ones ^= np.int64(1) << rng.integers(0, fraction, part)
         return np.where(rng.integers(0, 2, part) == 1, ~ones, ones) & ((1 << fraction) - 1)
 
-    raw_a, raw_b = (rng.integers(0, 1 << width, part).astype(np.uint32) for _ in range(2))
+    most = 1 << number_format.storage_bits
+    raw_a, raw_b = (rng.integers(0, most, part).astype(np.uint32) for _ in range(2))
     difference = np.arange(part) % (2 * largest + 1) - largest
     low = rng.integers(0, largest + 1 - np.abs(difference))
     far_a = build(low + np.maximum(difference, 0), fractions())

@@ -87,7 +87,7 @@ def test_clock_that_is_none_is_refused(clock: object) -> None:
 
 
 def test_format_that_nobody_measured_is_refused_with_a_clock_alone() -> None:
-    with FORMATS.lending("new", FloatFormat("new", 4, 3, "float8_e4m3fn", has_infinity=False)):
+    with FORMATS.lending("new", FloatFormat("new", 4, 3, has_infinity=False)):
         assert spec_of("sum", "new", None).adder_registers == 2
         message = r"^f: clock_ns: must be left out with auto registers in sum of new, not 0\.853$"
         with pytest.raises(InputError, match=message):

@@ -149,7 +149,7 @@ def test_members_are_told_and_annotated(unit: type[Unit]) -> None:
 def words(one: Unit, spec: SwitchSpec) -> dict[str, Any]:
     """Return what shapes in the docstring of a unit are made of."""
     lane = isinstance(one, LaneUnit)
-    own = {"inside": one.inside, "width": one.number_format.width} if lane else {}
+    own = {"inside": one.inside, "storage_bits": one.number_format.storage_bits} if lane else {}
     own |= {} if lane else arguments(type(one), spec)
     own["spec"] = getattr(one, "spec", spec)
     return words_of(type(one).__module__, own)

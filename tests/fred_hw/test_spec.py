@@ -34,7 +34,7 @@ from fred_hw.spec import SwitchSpec
         ({"adder_registers": 9}, "adder_registers: must be auto or an integer from 0 to 8, not 9"),
         ({"operation": "mul"}, f"operation: must be one of {', '.join(OPERATIONS)}, not 'mul'"),
         ({"overflow": 1}, "overflow: must be one of saturate, wrap, not 1"),
-        ({"format": "fp8"}, f"format: must be one of {', '.join(FORMATS)}, not 'fp8'"),
+        ({"format": "posit"}, f"format: must be one of {', '.join(FORMATS)}, not 'posit'"),
     ],
     ids=str,
 )

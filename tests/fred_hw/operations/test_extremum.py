@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fred_hw.formats.number_format import FORMATS
-from fred_hw.operations.operation import OPERATIONS, storage
+from fred_hw.formats.values import storage
+from fred_hw.operations.operation import OPERATIONS
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.formats.uint8 import UINT8
 
 
 def chosen(operation: str, form: str, pairs: list[tuple[int, int]]) -> list[int]:
@@ -34,8 +34,7 @@ def test_bytes_are_ordered_with_their_sign(operation: str, want: list[int]) -> N
 
 @pytest.mark.parametrize(("operation", "want"), [("max", [127, 255, 255]), ("min", [1, 128, 100])])
 def test_bytes_without_a_sign_are_ordered_as_they_stand(operation: str, want: list[int]) -> None:
-    with FORMATS.lending("newcomer", UINT8):
-        assert chosen(operation, "newcomer", [(127, 1), (128, 255), (255, 100)]) == want
+    assert chosen(operation, "uint8", [(127, 1), (128, 255), (255, 100)]) == want
 
 
 @pytest.mark.parametrize(

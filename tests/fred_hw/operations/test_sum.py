@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from fred_hw.formats.number_format import FORMATS, FloatFormat
-from fred_hw.operations.operation import OPERATIONS, storage
+from fred_hw.formats.values import storage
+from fred_hw.operations.operation import OPERATIONS
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.formats.uint8 import UINT8
 
 SUM = OPERATIONS["sum"]
 
@@ -52,6 +52,5 @@ def test_integers_saturate_or_wrap() -> None:
 
 
 def test_integers_without_a_sign_end_at_all_ones() -> None:
-    with FORMATS.lending("newcomer", UINT8):
-        assert added("newcomer", [(127, 1), (200, 100), (255, 255)]) == [128, 255, 255]
-        assert added("newcomer", [(127, 1), (200, 100), (255, 255)], "wrap") == [128, 44, 254]
+    assert added("uint8", [(127, 1), (200, 100), (255, 255)]) == [128, 255, 255]
+    assert added("uint8", [(127, 1), (200, 100), (255, 255)], "wrap") == [128, 44, 254]

@@ -9,13 +9,20 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.formats.number_format import FORMATS, NumberFormat
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.shown import as_text, cosimulate_shown
-from tests.fred_hw.formats.uint8 import UINT8
 
 SPECS: list[dict[str, Any]] = [
     {"ports": 5, "format": "fp16", "lanes": 2},
     {"ports": 3, "format": "int8", "lanes": 1, "operation": "max", "stage_registers": 2},
+    {"ports": 5, "format": "tf32", "lanes": 2},
 ]
-NUMBERS = [(FORMATS["int8"], 200, "-56"), (UINT8, 200, "200"), (FORMATS["fp16"], 0xC000, "-2")]
+NUMBERS = [
+    (FORMATS["int8"], 200, "-56"),
+    (FORMATS["uint8"], 200, "200"),
+    (FORMATS["int32"], 1234567, "1234567"),
+    (FORMATS["fp16"], 0xC000, "-2"),
+    (FORMATS["tf32"], 0xC0201FFF, "-2.5"),
+    (FORMATS["fp6_e2m3"], 0xFF, "-7.5"),
+]
 SUMS = {"sum": ["7", "12", "17"], "max": ["2", "3", "4"]}
 
 

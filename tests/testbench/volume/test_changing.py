@@ -90,7 +90,7 @@ def test_generation_0_waits_until_no_switch_has_a_copy_on_the_way_up_and_down(se
 
 @seeds
 def test_destinations_want_the_sums_of_what_is_sent(seed: int) -> None:
-    width = SPEC.number_format.width
+    width = SPEC.number_format.storage_bits
     mask = (1 << width) - 1
     for step in made(seed):
         if not isinstance(step, Write):
