@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from .choices import did_you_mean, find_choice
 from .errors import InputError
-from .file_kinds import PRESET, SWITCH, suffix_kind
+from .file_kinds import PRESET, READ_AS_YAML, SWITCH, suffix_kind
 from .files import path_of_today, renamed, renamed_keys, validate
 from .reading import read_data
 from .spec import SwitchSpec
@@ -71,7 +71,7 @@ def load_model(
     wanted = getattr(model, "file_kind", SWITCH)
     if path is None and wanted != SWITCH and find_choice(source, PRESETS):
         raise InputError(source, "", f"must be {wanted}, not {PRESET}")
-    if given := suffix_kind(Path(source)):
+    if (given := suffix_kind(Path(source))) not in READ_AS_YAML:
         raise InputError(source, "", f"must be {wanted}, not {given}")
     data = read_data(path or Path(source))
     if isinstance(data, Mapping) and changes:
