@@ -75,7 +75,6 @@ class WafersTopology(Topology):
     """
 
     neighbours_matter = True
-    controllers_forward = True
 
     def __init__(
         self,
