@@ -299,7 +299,7 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
 
 
 @test
-async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
+async def unicasts_reach_every_port_from_every_port(dut: Any) -> None:
     bench, rng = await started(dut, 0.1)
     pairs = [(a, b) for a in range(PORTS) for b in range(PORTS)]
     for source, destination in rng.sample(pairs, len(pairs)):
@@ -308,7 +308,7 @@ async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
 
 
 @test
-async def default_index_shares_ports_with_phases(dut: Any) -> None:
+async def unicasts_share_ports_with_phases(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.1, table)
     for _ in range(2 * PACKETS):
