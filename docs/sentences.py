@@ -11,7 +11,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from docs.generate.__main__ import PAGES
+from docs.generate.pages import PAGES
 
 __all__ = ["CELL_LIMIT", "LIMIT", "long_sentences", "sentences", "written_pages"]
 

@@ -447,11 +447,12 @@ def read_spec(
 
     It is that of a switch, unless ``load`` reads another ``kind``.
     """
-    from fred_hw.load import load_spec, parse_change
+    from fred_hw.load import PRESETS, load_spec, parse_change
 
     from .name_kinds import check_name
 
-    check_name(source, kind)
+    if not find_choice(source, PRESETS):  # load refuses a preset where it reads another kind
+        check_name(source, kind)
     return (load or load_spec)(source, dict(parse_change(change) for change in changes))
 
 

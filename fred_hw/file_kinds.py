@@ -11,14 +11,19 @@ __all__ = [
     "MESH",
     "NETWORK",
     "PRESET",
+    "READ_AS_YAML",
     "REMOTE_MEMORY",
     "ROCE",
+    "SCHEDULE",
     "STUDY",
     "SWITCH",
     "SYSTEM",
+    "TEXT_WORKLOAD",
     "TOPOLOGY",
+    "TRAINED",
     "WAFER",
     "WORKLOAD",
+    "YAML",
     "file_kind",
     "suffix_kind",
 ]
@@ -39,13 +44,26 @@ REMOTE_MEMORY = "an ASTRA-sim remote memory"
 ROCE = "parameters of RoCE"
 PRESET = "the preset of a switch"
 
+TEXT_WORKLOAD = "a text workload of ASTRA-sim 1.0"
+SCHEDULE = "a schedule in GOAL"
+TRAINED = "a trained network"
+YAML = "a YAML file"
+
 _SUFFIXES = {
     ".v": "Verilog",
     ".sv": "SystemVerilog",
     ".lib": "a cell library",
     ".et": "a Chakra trace",
+    ".goal": SCHEDULE,
+    ".onnx": TRAINED,
+    ".txt": TEXT_WORKLOAD,
+    ".yaml": YAML,
+    ".yml": YAML,
 }
-"""Kinds of files that are neither YAML nor JSON."""
+"""Kinds of files by suffix."""
+
+READ_AS_YAML = (None, TEXT_WORKLOAD, YAML)
+"""Kinds by suffix that may hold a specification; YAML may have the suffix .txt or none."""
 
 _MARKS: dict[str, tuple[str, ...]] = {
     SWITCH: ("ports",),
@@ -83,5 +101,5 @@ def file_kind(data: object) -> str | None:
 
 
 def suffix_kind(path: Path) -> str | None:
-    """Return the kind of file that is neither YAML nor JSON by its suffix; None for others."""
+    """Return the kind of a file by its suffix; None for JSON and unknown suffixes."""
     return _SUFFIXES.get(path.suffix.lower())

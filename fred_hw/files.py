@@ -44,9 +44,11 @@ __all__ = [
     "number_range",
     "one_of",
     "parse_number",
+    "path_of_today",
     "read_kind",
     "refused",
     "renamed",
+    "renamed_keys",
     "validate",
 ]
 
@@ -157,24 +159,21 @@ class FileModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_names_of_today(cls, data: Any) -> Any:
+    def _rename(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or cls.old_names.keys().isdisjoint(data):
             return data
-        renamed: dict[Any, Any] = {}
-        for key, value in cast(Mapping[Any, Any], data).items():
-            new = cls.old_names.get(key, key)
-            if new != key and new in data:
-                raise refused(f"must not have both {new} and {key}, its old name")
-            renamed[cls.name_of_today(key)] = value
-        return renamed
+        return cls.with_names_of_today(cast(Mapping[Any, Any], data))
 
     @classmethod
-    def name_of_today(cls, key: Any) -> Any:
-        """Return the name that replaces an old name of a key, with a warning; else the key."""
-        new = cls.old_names.get(key, key)
-        if new != key:
-            warnings.warn(f"{key}: is deprecated; use {new}", InputWarning, stacklevel=2)
-        return new
+    def with_names_of_today(cls, data: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return a mapping with the names of today in place of old names of its keys; warn of them.
+
+        Raises
+        ------
+        ValueError
+            A key occurs by two names.
+        """
+        return renamed_keys(data, lambda key: cls.old_names.get(key, key))
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -204,8 +203,14 @@ class FileModel(BaseModel):
         """
 
     def with_changes(self, **changes: object) -> Self:
-        """Return a validated copy with changed fields; computed fields keep their values."""
-        changes = {self.name_of_today(key): value for key, value in changes.items()}
+        """Return a validated copy with changed fields; computed fields keep their values.
+
+        Raises
+        ------
+        ValueError
+            A value is refused, or a field occurs by its old name and its name of today.
+        """
+        changes = self.with_names_of_today(changes)
         said = self.model_dump(by_alias=True)
         for name, field in type(self).model_fields.items():
             one, key = getattr(self, name), field.alias or name
@@ -336,7 +341,20 @@ def _nested(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def renamed(model: type[BaseModel], data: Any) -> Any:
+def path_of_today(model: type[BaseModel], path: str) -> str:
+    """Return a dotted path of keys with the names of today in place of old names of keys."""
+    found: type[BaseModel] | None = model
+    parts = path.split(".")
+    for place, part in enumerate(parts):
+        if found is None or not issubclass(found, FileModel):
+            break
+        parts[place] = found.old_names.get(part, part)
+        info = _keys(found).get(parts[place])
+        found = _nested(info.annotation) if info else None
+    return ".".join(parts)
+
+
+def renamed(model: type[BaseModel], data: Any, source: str, place: str = "") -> Any:
     """Return the data of a file with the names of today in place of old names of keys.
 
     Parameters
@@ -344,18 +362,53 @@ def renamed(model: type[BaseModel], data: Any) -> Any:
     model : type
         Model of the data; its ``old_names`` and those of nested models are replaced.
     data : any
-        Plain data, or a part of it, such as the keys that a change names.
+        Plain data.
+    source, place : str
+        The file, and the field that the data is the value of, for error lines.
+
+    Raises
+    ------
+    InputError
+        A key occurs by two names.
     """
+
+    def at(key: object) -> str:
+        return f"{place}.{key}" if place else str(key)
+
     if isinstance(data, list):
-        return [renamed(model, one) for one in cast(list[Any], data)]
+        entries = enumerate(cast(list[Any], data))
+        return [renamed(model, one, source, at(number)) for number, one in entries]
     if not isinstance(data, Mapping) or not issubclass(model, FileModel):
         return data
-    keys, found = _keys(model), dict[Any, Any]()
-    for key, value in cast(Mapping[Any, Any], data).items():
-        new = model.name_of_today(key)
-        inner = _nested(keys[new].annotation) if new in keys else None
-        found[key if new in data else new] = renamed(inner, value) if inner else value
+    try:
+        found = model.with_names_of_today(cast(Mapping[Any, Any], data))
+    except ValueError as error:
+        raise InputError(source, place, str(error)) from None
+    for key, info in _keys(model).items():
+        if key in found and (inner := _nested(info.annotation)):
+            found[key] = renamed(inner, found[key], source, at(key))
     return found
+
+
+def renamed_keys(data: Mapping[Any, Any], rename: Callable[[Any], Any]) -> dict[Any, Any]:
+    """Return a mapping with each key replaced by ``rename`` of it, and warn of old names.
+
+    Raises
+    ------
+    ValueError
+        Two keys have the same new name.
+    """
+    given: dict[Any, Any] = {}
+    for key in data:
+        new = rename(key)
+        if new in given:
+            old = given[new] if key == new else key
+            raise refused(f"must not have both {new} and {old}, its old name")
+        given[new] = key
+    for new, key in given.items():
+        if new != key:
+            warnings.warn(f"{key}: is deprecated; use {new}", InputWarning, stacklevel=2)
+    return {new: data[key] for new, key in given.items()}
 
 
 def validate(model: type[M], data: object, source: str) -> M:

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from .choices import did_you_mean, find_choice
 from .errors import InputError
-from .file_kinds import PRESET, SWITCH, suffix_kind
-from .files import renamed, validate
+from .file_kinds import PRESET, READ_AS_YAML, SWITCH, suffix_kind
+from .files import path_of_today, renamed, renamed_keys, validate
 from .reading import read_data
 from .spec import SwitchSpec
 from .yaml_text import parse_yaml
@@ -50,7 +50,8 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     Raises
     ------
     InputError
-        The file cannot be read, or a field is unknown, missing or out of range.
+        The file cannot be read, or a field is unknown, missing or out of range. A field occurs by
+        its old name and its name of today, in the file or in the changes.
     """
     preset = find_choice(source, PRESETS)
     path = preset_path(preset) if preset else Path(source)
@@ -70,19 +71,18 @@ def load_model(
     wanted = getattr(model, "file_kind", SWITCH)
     if path is None and wanted != SWITCH and find_choice(source, PRESETS):
         raise InputError(source, "", f"must be {wanted}, not {PRESET}")
-    if given := suffix_kind(Path(source)):
+    if (given := suffix_kind(Path(source))) not in READ_AS_YAML:
         raise InputError(source, "", f"must be {wanted}, not {given}")
     data = read_data(path or Path(source))
     if isinstance(data, Mapping) and changes:
-        data = renamed(model, data)
+        try:
+            changes = renamed_keys(changes, lambda key: path_of_today(model, key))
+        except ValueError as error:
+            raise InputError(source, "", str(error)) from None
+        data = renamed(model, data, source)
         for key, value in changes.items():
-            data = changed(data, _path(renamed(model, changed({}, key.split("."), None))), value)
+            data = changed(data, key.split("."), value)
     return validate(model, data, source)
-
-
-def _path(nested: Mapping[str, Any] | None) -> list[str]:
-    """Return the keys of nested mappings of one key each."""
-    return [key for key, inner in nested.items() for key in (key, *_path(inner))] if nested else []
 
 
 def _missing(source: str) -> str:

@@ -237,7 +237,7 @@ def map_again(
     attempts = [(script, "") for script in QUICKER]
     if carries and _HAS_CARRIES.search(text):
         attempts.append((QUICKER[0], CARRIES))
-    folders = [work / f"way-{number}" for number in range(len(attempts))]
+    folders = [work / f"attempt-{number}" for number in range(len(attempts))]
     for folder in folders:  # separate folders, as their files are named after modules
         folder.mkdir(exist_ok=True)
         shutil.copy(work / f"{module}.il", folder)

@@ -142,8 +142,8 @@ def _one_way(pair: _Pair) -> dict[str, Any]:
     chunk = pair.chunk // 2
 
     def parts(node: int) -> list[Descriptor]:
-        paths = {"send": node == 0, "receive": node == 1}
-        return [pair.exchange(node, chunk, phase=phase, **paths) for phase in (False, True)]
+        directions = {"send": node == 0, "receive": node == 1}
+        return [pair.exchange(node, chunk, phase=phase, **directions) for phase in (False, True)]
 
     done, before = pair.run("one_way", parts)
     pair.check("one_way", done, 1, chunk, pair.words(before[0], pair.buffers(chunk)[0]))
@@ -183,8 +183,8 @@ def _received(pair: _Pair) -> dict[str, Any]:
         first = replace(own, destination=other.destination)
         if node == 1:
             first = replace(other, destination=own.destination)
-        paths = {"send": node == 0, "receive": node == 1}
-        return [first, pair.exchange(node, less, phase=True, **paths)]
+        directions = {"send": node == 0, "receive": node == 1}
+        return [first, pair.exchange(node, less, phase=True, **directions)]
 
     done, before = pair.run("received", parts)
     pair.check("received", done, 0, more, pair.words(before[1], pair.buffers(more)[0]))

@@ -15,28 +15,28 @@ from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .names import names
+from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PYTHON, UNITS, YAML_KEYS
 from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .studies import RESULTS, STUDIES, draw_study
 from .waves import WAVES
 
-__all__ = ["DIAGRAMS", "FIGURES", "PAGES", "documents"]
+__all__ = ["DIAGRAMS", "FIGURES", "documents"]
 
-DOCS = Path(__file__).parents[1]
 FIGURES = DOCS / "figures"
 DIAGRAMS = {path.stem: read_blocks(path) for path in sorted(FIGURES.glob("*.yaml"))}
 
 
-PAGES: dict[Path, Callable[[], str]] = {
-    DOCS / "reference/units.md": lambda: catalogue(DIAGRAMS),
-    DOCS / "reference/names.md": names,
-    DOCS / "reference/command-line.md": command_line,
-    DOCS / "reference/python.md": python_api,
-    DOCS / "reference/files.md": files,
-    DOCS / "reference/yaml-keys.md": reference,
+_WHOLE: dict[Path, Callable[[], str]] = {
+    UNITS: lambda: catalogue(DIAGRAMS),
+    NAMES: names,
+    COMMAND_LINE: command_line,
+    PYTHON: python_api,
+    FILES: files,
+    YAML_KEYS: reference,
 }
-"""Pages that are written here as a whole, and what makes the text of each."""
+"""What makes the text of each of ``PAGES``."""
 
 _WITH_PARTS: dict[Path, Callable[[], str]] = {
     MESH_PAGE: saturation_page,
@@ -56,7 +56,7 @@ def documents() -> dict[Path, str]:
     found[FIGURES / "idea.svg"] = draw_idea()
     found[FIGURES / "idea-static.svg"] = draw_idea(animated=False)
     found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}
-    return {**found, **{path: make() for path, make in (PAGES | _WITH_PARTS).items()}}
+    return {**found, **{path: make() for path, make in (_WHOLE | _WITH_PARTS).items()}}
 
 
 def _differences() -> Iterator[str]:

@@ -94,7 +94,7 @@ def command(
     from perfmodel.training.compute_model import compute_model
 
     if rtl:
-        _beside_rtl(records, csv_file, as_json)
+        _against_rtl(records, csv_file, as_json)
         return
     refuse_given("records", message="must be given with --rtl only")
     for name in sections:
@@ -158,7 +158,7 @@ def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
     return lambda setting: page(f"fred reproduce --section {name}", CHARTS[name](setting))
 
 
-def _beside_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
+def _against_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
     """Print built-in records of wafers and meshes, and other records, compared with the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries

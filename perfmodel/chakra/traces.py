@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from fred_hw.errors import InputError
+from fred_hw.file_kinds import SCHEDULE, TEXT_WORKLOAD, TRAINED, YAML, suffix_kind
 
 __all__ = ["ENDINGS", "MAX_RANKS", "check_suffix", "find_traces", "groups_path", "trace_path"]
 
@@ -13,19 +14,15 @@ MAX_RANKS = 1 << 20
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 """File name endings of traces."""
 
-_CONVERT = "which becomes a set of traces by: fred chakra convert FILE -o PREFIX"
-_YAML = (
-    "a YAML file; a workload becomes a set of traces by: "
-    "fred chakra convert --workload FILE --topology TOPOLOGY -o PREFIX"
-)
-_OTHER_KINDS = {
-    ".txt": f"a text workload of ASTRA-sim 1.0, {_CONVERT}",
-    ".goal": f"a schedule in GOAL, {_CONVERT}",
-    ".onnx": "a trained network, which is for: fred repurpose",
-    ".yaml": _YAML,
-    ".yml": _YAML,
+_CONVERT = ", which becomes a set of traces by: fred chakra convert FILE -o PREFIX"
+_HINTS = {
+    TEXT_WORKLOAD: _CONVERT,
+    SCHEDULE: _CONVERT,
+    TRAINED: ", which is for: fred repurpose",
+    YAML: "; a workload becomes a set of traces by: "
+    "fred chakra convert --workload FILE --topology TOPOLOGY -o PREFIX",
 }
-"""Kinds of files that are no traces, by suffix, each with the command that takes them."""
+"""Kinds of files that are no traces, each with the command that takes them."""
 
 
 def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
@@ -47,9 +44,14 @@ def check_suffix(path: Path, wanted: str) -> None:
         The file; it need not exist.
     wanted : str
         What the file has to be.
+
+    Raises
+    ------
+    InputError
+        The suffix is that of another kind; the error says which command takes such a file.
     """
-    if kind := _OTHER_KINDS.get(path.suffix.lower()):
-        raise InputError(str(path), "", f"must be {wanted}, not {kind}")
+    if (kind := suffix_kind(path)) in _HINTS:
+        raise InputError(str(path), "", f"must be {wanted}, not {kind}{_HINTS[kind]}")
 
 
 def find_traces(prefix: str | Path) -> list[Path]:

@@ -197,6 +197,6 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
     if workload == "all-reduce":
         size, everyone = _PER_GPU_BYTES * wafer.npus, [range(wafer.npus)]
         streams = ("stream_out", "stream_in")  # chunks go out while others come in
-        inside_s = max(profile(wafer, way, size, everyone)[0].time_s for way in streams)
+        inside_s = max(profile(wafer, pattern, size, everyone)[0].time_s for pattern in streams)
     found = _between_wafers(workload, wafer.npus, wafer.io_controllers)
     return tuple(replace(one, time_s=one.time_s + inside_s) for one in found)

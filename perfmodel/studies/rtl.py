@@ -29,7 +29,7 @@ __all__ = [
     "RtlRow",
     "Some",
     "Summary",
-    "beside_rtl",
+    "against_rtl",
     "groups_of",
     "groups_of_flows",
     "summaries",
@@ -169,7 +169,7 @@ class Summary:
     worst_cycles: float
 
 
-def beside_rtl(
+def against_rtl(
     record: CyclesRecord[Any, Any, Row],
     how_of: Callable[[Row], str],
     topology_of: Callable[[Row], Topology],

@@ -15,7 +15,7 @@ from perfmodel.switch_timing.record import RECORDS
 from perfmodel.switch_timing.router import RouterTiming, load_link_record
 from perfmodel.topology.mesh import MeshTopology
 
-from .rtl import CyclesRecord, CyclesRow, RtlRow, Some, beside_rtl
+from .rtl import CyclesRecord, CyclesRow, RtlRow, Some, against_rtl
 
 __all__ = [
     "SHIPPED_MESH_CYCLES",
@@ -119,7 +119,7 @@ def mesh_against_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
     topology = mesh_topology(record)
     assert topology.endpoint is not None
     hz = topology.endpoint.clock.hz
-    return beside_rtl(
+    return against_rtl(
         record,
         lambda row: row.algorithm,
         lambda _: topology,

@@ -27,7 +27,7 @@ from .rtl import (
     CyclesRow,
     Groups,
     RtlRow,
-    beside_rtl,
+    against_rtl,
     groups_of,
     groups_of_flows,
 )
@@ -179,7 +179,7 @@ def plane_against_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
         does = _BY_ENDPOINTS if row.collectives == "ring" else {}
         return does.get(pattern, "published")
 
-    return beside_rtl(
+    return against_rtl(
         record,
         lambda row: row.collectives,
         lambda row: topology_of(row.collectives, row.strategy),

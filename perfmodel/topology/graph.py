@@ -262,9 +262,6 @@ class Topology(ABC):
     single_ports: bool = False
     """Whether no link is wider than one port, as packet-level unicasts require."""
 
-    controllers_forward: bool = False
-    """Whether messages between NPUs may cross I/O controllers, as those between wafers do."""
-
     neighbours_matter: bool = False
     """Whether the distance between NPUs matters, so that placements are searched."""
 
@@ -370,8 +367,9 @@ class Topology(ABC):
 
     def _summed(self, ends: Iterable[tuple[int, int, Link]]) -> tuple[float, ...]:
         found = [0.0] * self.npus
+        by_controllers = self.wafer is not None  # messages between wafers cross I/O controllers
         for here, there, link in ends:
-            if here < self.npus and (self.controllers_forward or self.nodes[there].kind != "io"):
+            if here < self.npus and (by_controllers or self.nodes[there].kind != "io"):
                 found[here] += link.payload_bytes_per_s
         return tuple(found)
 

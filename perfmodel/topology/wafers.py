@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fred_hw.errors import InputError
+from fred_hw.errors import FieldError, InputError
 from fred_hw.files import int_range, one_of
 from fred_hw.reading import SUFFIXES
 from perfmodel.switch_timing.record import SwitchTiming, load_record
@@ -66,10 +66,15 @@ class WafersTopology(Topology):
         Latency of each link between wafers, in each direction [s].
     timing : SwitchTiming or None
         Timing of the switches of the join ``fred``.
+
+    Raises
+    ------
+    FieldError
+        Switches of two ports are to join three or more wafers; names the field ``record`` of a
+        topology file.
     """
 
     neighbours_matter = True
-    controllers_forward = True
 
     def __init__(
         self,
@@ -82,6 +87,9 @@ class WafersTopology(Topology):
         latency_s: float = LINK_LATENCY_S,
         timing: SwitchTiming | None = None,
     ) -> None:
+        if timing is not None and timing.ports < 3 <= wafers:
+            message = f"must be of a switch with 3 or more ports to join {wafers} wafers"
+            raise FieldError("record", f"{message}, not of one with {timing.ports}")
         self._wafer, self.wafers, self.between = wafer, wafers, join
         inner = len(wafer.nodes) - wafer.npus
         self._nodes = [
@@ -391,19 +399,18 @@ class WafersFile(TopologyFile):
         timing = None
         if self.join == "fred":
             timing = load_record(self.record, base, wafer.protocol, source=name, field="record")
-            if timing.ports < 3 <= self.wafers:
-                allowed = f"must be of a switch with 3 or more ports to join {self.wafers} wafers"
-                message = f"{allowed}, not {self.record!r} with {timing.ports}"
-                raise InputError(name, "record", message)
-        return WafersTopology(
-            name=name,
-            wafer=wafer,
-            wafers=self.wafers,
-            join=self.join,
-            bytes_per_s=self.bytes_per_s,
-            latency_s=self.latency_s,
-            timing=timing,
-        )
+        try:
+            return WafersTopology(
+                name=name,
+                wafer=wafer,
+                wafers=self.wafers,
+                join=self.join,
+                bytes_per_s=self.bytes_per_s,
+                latency_s=self.latency_s,
+                timing=timing,
+            )
+        except FieldError as error:
+            raise InputError(name, error.field, error.message) from None
 
     def _wafer(self, name: str, base: Path | None) -> Topology:
         text = self.wafer

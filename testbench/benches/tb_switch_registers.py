@@ -22,10 +22,10 @@ from .tb_switch import (
     SPEC,
     everyone,
     phase_of,
+    runs_of,
     scenario,
     several,
     started,
-    turns_of,
 )
 
 CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
@@ -71,7 +71,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (0,)))
 
     async def act(bench: SwitchBench) -> None:
-        runs = turns_of(bench.rng, phase, 1)
+        runs = runs_of(bench.rng, phase, 1)
         bench.offer(runs)
         while not await bench.access.read("ERROR"):
             pass
@@ -91,7 +91,7 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
         last_fits = most < 1 << PROTOCOL.fields["last"]
         places = {"last": most} if last_fits else {"index": 1, "last": 0}
         bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
-        bench.play(turns_of(bench.rng, phase, 2))
+        bench.play(runs_of(bench.rng, phase, 2))
 
     await while_others_run(dut, act, "length")
 
@@ -102,7 +102,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
 
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
-        (run,) = turns_of(bench.rng, phase, 1, 2)
+        (run,) = runs_of(bench.rng, phase, 1, 2)
         changed: list[int] = []
 
         def shorten(flit: Any) -> Sequence[Any]:
@@ -114,7 +114,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
             return () if fields["index"] else (bench.codec.pack(flit.data, **fields | {"last": 0}),)
 
         bench.ports[1].to_switch.change = shorten
-        bench.play([run, *turns_of(bench.rng, phase, 2)])
+        bench.play([run, *runs_of(bench.rng, phase, 2)])
 
     await while_others_run(dut, act, "length")
 
@@ -171,7 +171,7 @@ async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
             raise AssertionError("the entry was not refused")
         assert await bench.access.read_field("COMMAND_STATUS", "refused") == 1
         assert await bench.access.read_phase(phase.number) == good
-        bench.play(turns_of(bench.rng, phase, 2))
+        bench.play(runs_of(bench.rng, phase, 2))
 
     await while_others_run(dut, act, "configuration")
 
@@ -205,7 +205,7 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
     await bench.access.clear_counters()
     before = bench.cycle
     for _ in range(PACKETS):
-        bench.play(turns_of(rng, rng.choice(table), PACKETS))
+        bench.play(runs_of(rng, rng.choice(table), PACKETS))
         bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS))
     await bench.drain()
     await bench.access.freeze_counters()

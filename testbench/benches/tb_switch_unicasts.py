@@ -38,9 +38,9 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
     """Send from each port to all others; on each virtual channel many compete for a port."""
     bench, _ = await started(dut, 0.0)
     for source in range(PORTS):
-        for run in range(PORTS - 1):
-            to = (source + 1 + run) % PORTS
-            bench.unicast(source, to, COUNT, MOST, (source + run) % 3)
+        for offset in range(PORTS - 1):
+            to = (source + 1 + offset) % PORTS
+            bench.unicast(source, to, COUNT, MOST, (source + offset) % 3)
     await bench.drain()
     record(all_to_all_rate=rate(bench))
     # After a burst a virtual channel waits for its acks, and at the end ports wait for others.

@@ -68,12 +68,21 @@ def test_both_kinds_are_named() -> None:
         load_mesh("SMALL-4")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("a.v", "Verilog"), ("a.SV", "SystemVerilog")])
+OTHERS = {"a.v": "Verilog", "a.SV": "SystemVerilog", "a.goal": "a schedule in GOAL"}
+
+
+@pytest.mark.parametrize(("name", "kind"), OTHERS.items())
 @pytest.mark.parametrize("load", [load_spec, load_mesh, load_wafer])
-def test_verilog_is_no_specification(
+def test_files_of_other_suffixes_are_no_specifications(
     tmp_path: Path, load: Callable[[str], object], name: str, kind: str
 ) -> None:
     (tmp_path / name).write_text("module a; endmodule\n")
     message = rf"{name}: must be a (switch|mesh|wafer) specification, not {kind}$"
     with pytest.raises(InputError, match=message):
         load(str(tmp_path / name))
+
+
+def test_a_specification_may_have_the_suffix_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "switch.txt"
+    path.write_text("ports: 4\n")
+    assert load_spec(str(path)).ports == 4

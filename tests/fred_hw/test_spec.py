@@ -257,3 +257,35 @@ def test_a_change_wins_whichever_name_it_has(given: str, changed: str, tmp_path:
     spec = load_spec(str(path), changes)
     assert (spec.middle_switches, spec.protocol.packet_timeout_cycles) == (4, 5000)
     assert SwitchSpec(ports=4).with_changes(**{changed: 4}).middle_switches == 4
+
+
+@pytest.mark.filterwarnings("ignore:.* is deprecated")
+@pytest.mark.parametrize("names", [["middle", "middle_switches"], ["middle_switches", "middle"]])
+def test_changes_by_the_old_name_and_the_name_of_today_are_refused(
+    names: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("ports: 4\n")
+    changes = dict.fromkeys(names, 4)
+    said = "must not have both middle_switches and middle, its old name"
+    with pytest.raises(InputError) as failure:
+        load_spec(str(path), changes)
+    assert str(failure.value) == f"{path}: {said}"
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        SwitchSpec(ports=4).with_changes(**changes)
+
+
+@pytest.mark.filterwarnings("ignore:.* is deprecated")
+def test_both_names_of_a_nested_key_are_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    both = ["stuck_cycles", "head_of_line_timeout_cycles"]
+    path.write_text("ports: 4\n")
+    with pytest.raises(InputError) as failure:
+        load_spec(str(path), {f"protocol.{name}": 512 for name in both})
+    said = "must not have both protocol.head_of_line_timeout_cycles and protocol.stuck_cycles"
+    assert str(failure.value) == f"{path}: {said}, its old name"
+    path.write_text(f"ports: 4\nprotocol: {{{both[0]}: 512, {both[1]}: 512}}\n")
+    with pytest.raises(InputError) as failure:
+        load_spec(str(path), {"lanes": 2})
+    said = "must not have both head_of_line_timeout_cycles and stuck_cycles, its old name"
+    assert str(failure.value) == f"{path}: protocol: {said}"

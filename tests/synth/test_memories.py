@@ -62,7 +62,7 @@ VARIED = [
     "flows_and_phases_run_at_once/stall=0.3",
     "receiver_that_grants_nothing_holds_up_only_its_flows",
     "phase_is_rewritten_while_others_run",
-    "default_index_shares_ports_with_phases",
+    "unicasts_share_ports_with_phases",
     "flow_goes_on_after_one_fault/direction=to_switch/kind=lost",
     "flow_goes_on_after_one_fault/direction=from_switch/kind=bit_of_header",
     "flows_go_on_on_faulty_links/share=0.02/delay=0",

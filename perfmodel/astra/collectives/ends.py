@@ -253,7 +253,7 @@ def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]
         for steps in range(sends - count + 1, sends + 1):
             source = (npu - steps) % count
             turns = steps // count
-            direction = passed[npu] - passed[source] + (turn if source > npu else 0)
-            best = max(best, starts[source] + turns * turn + direction)
+            path_ns = passed[npu] - passed[source] + (turn if source > npu else 0)
+            best = max(best, starts[source] + turns * turn + path_ns)
         found.append(best)
     return found

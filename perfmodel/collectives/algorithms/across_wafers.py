@@ -189,8 +189,8 @@ def from_one_wafer(
 
 def _trees(topology: Topology) -> tuple[bool, bool]:
     """Return whether messages are added up, and whether they fork, on their route on a wafer."""
-    wafer = topology.wafer or topology
-    return wafer.adds, bool(wafer.multicast)
+    assert topology.wafer is not None  # groups span wafers here
+    return topology.adds, bool(topology.wafer.multicast)
 
 
 def _spans(topology: Topology, group: Sequence[int], *, rooted: bool = False) -> bool:

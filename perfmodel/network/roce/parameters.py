@@ -243,7 +243,14 @@ class RoceFile(FileModel):
     hpcc: HpccEntry = HpccEntry()
 
     def check(self, source: str) -> None:
-        """Fail for thresholds in the wrong order, and for two rows of marks with one rate."""
+        """Fail unless thresholds are in order and rows of marks have different rates.
+
+        Raises
+        ------
+        InputError
+            A row of ``ecn`` has ``kmax_kb`` at or below ``kmin_kb``, two rows have the same
+            ``gbps``, or ``t_low_us`` of ``timely`` is above ``t_high_us``.
+        """
         rates: set[float] = set()
         for place, row in enumerate(self.ecn):
             field = f"ecn.{place}"

@@ -72,7 +72,7 @@ def test_latency_of_messages_is_a_cycle() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.DATA, Kind.ACK])
-def test_a_unicast_is_of_the_default_index_and_keeps_its_addresses(kind: Kind) -> None:
+def test_a_unicast_has_the_phase_of_unicasts_and_keeps_its_addresses(kind: Kind) -> None:
     ends = {"destination": 127, "source": 96}
     circuit = MP if kind == Kind.DATA else CONTROL
     flit = CODEC.pack(kind=kind, circuit=circuit, unicast=1, sequence=9, **ends)

@@ -171,7 +171,7 @@ def test_unicasts_of_a_circuit_are_served_together(reaches: int) -> None:
 
 
 @pytest.mark.parametrize("under_way", range(SEEK_CYCLES + 3))
-def test_the_default_index_keeps_its_place_for_a_while_or_a_packet(under_way: int) -> None:
+def test_unicasts_keep_their_place_for_a_while_or_a_packet(under_way: int) -> None:
     # It is served from cycle 3 on, the phase from the one behind its load.
     cycles = [LOW | unicast(PP) | STANDS] * 3 + [LOW | unicast(PP) | RUNS] * under_way
     first = 3 + max(SEEK_CYCLES, under_way + 1)
@@ -181,14 +181,14 @@ def test_the_default_index_keeps_its_place_for_a_while_or_a_packet(under_way: in
 
 
 @pytest.mark.parametrize("later", range(SEEK_CYCLES + 2))
-def test_the_default_index_gives_way_to_a_more_urgent_one_at_once(later: int) -> None:
+def test_unicasts_give_way_to_a_more_urgent_phase_at_once(later: int) -> None:
     cycles = [unicast(PP) | STANDS] * (1 + later) + [unicast(PP) | HIGH | STANDS] * 3
     # That of cycle 1 is chosen in the cycle of a load, and therefore again.
     assert loads([*cycles, STANDS]) == [(2, ONLINE), (max(4, 3 + later), 1)]
 
 
 @pytest.mark.parametrize("start", [0, 1, 2, 9])
-def test_the_default_index_gives_way_to_one_of_its_circuit_once_a_packet_started(
+def test_unicasts_give_way_to_a_phase_of_their_circuit_once_a_packet_started(
     start: int,
 ) -> None:
     both = LOW | unicast(DP)
@@ -207,9 +207,7 @@ def test_unicasts_of_all_circuits_are_served_together() -> None:
 @pytest.mark.parametrize(
     ("circuit", "leaves"), [(MP, [0] * 6), (PP, [0] * 3 + [1] * 3), (DP, [0] * 2 + [1] * 4)]
 )
-def test_the_default_index_is_as_urgent_as_the_most_urgent_unicast(
-    circuit: int, leaves: list[int]
-) -> None:
+def test_unicasts_are_as_urgent_as_the_most_urgent_of_them(circuit: int, leaves: list[int]) -> None:
     # Phase 3 is on PP; the packet that starts two cycles later is a turn of its circuit.
     first = [unicast(DP) | unicast(circuit) | STANDS] * 3
     both = unicast(circuit) | waits(0, PP, 3) | waits(1, PP, 3) | RUNS

@@ -15,7 +15,7 @@ from perfmodel.topology.files import build_topology, load_topology
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.link_dimensions import BETWEEN, link_dimensions
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.topology.wafers import JOINS
+from perfmodel.topology.wafers import JOINS, WafersTopology
 from tests.records import shipped
 from tests.written import written
 
@@ -116,6 +116,9 @@ def test_switches_of_two_ports_join_no_more_than_two_wafers(tmp_path: Path) -> N
     message = "record: must be of a switch with 3 or more ports to join 3 wafers, not "
     with pytest.raises(InputError, match=re.escape(message)):
         wafers(3, "mesh:2x2", join="fred", record=str(path))
+    timing, wafer = load_record(str(path), protocol="ideal"), parse_topology("mesh:2x2")
+    with pytest.raises(ValueError, match=r"^record must be of a switch with 3 or more ports"):
+        WafersTopology(name="w", wafer=wafer, wafers=3, join="fred", timing=timing)
 
 
 def test_join_of_fred_says_what_runs_at_full_rate() -> None:

@@ -110,7 +110,7 @@ def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
     tests = (
         "collective_is_delivered_phase_by_phase/kind=(all_reduce|all_to_all|scatter)",
         "flows_and_phases_run_at_once/stall=0.3",
-        "default_index_shares_ports_with_phases",
+        "unicasts_share_ports_with_phases",
         "flow_goes_on_after_one_fault/direction=to_switch/kind=lost",
         "flow_goes_on_after_one_fault/direction=from_switch/kind=bit_of_header",
         "counters_agree_with_what_was_sent",

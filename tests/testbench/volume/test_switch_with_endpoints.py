@@ -69,7 +69,7 @@ def test_collectives_come_out_as_the_golden_model_says(made: Made, seed: int) ->
         assert sum(faulty["faults"].values()) > 20
 
 
-def test_unicasts_at_the_default_index_beside_collectives(made: Made) -> None:
+def test_unicasts_share_ports_with_collectives(made: Made) -> None:
     table = [phase for phase in tables(made.spec, 0)[0] if phase.circuit != 1]
     load = Load(packets=800, unicasts=1)
     run_right(made, table, load, faults_per_million=1_000, stall_percent=5)

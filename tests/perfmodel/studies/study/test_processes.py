@@ -111,6 +111,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
             line_with(worker, "Registered to")
         run = started(stack, *words)
         line_with(run, '"done": [1-9]')
+        assert run.poll() is None
         os.kill(workers[0].pid, signal.SIGKILL)
         output, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors

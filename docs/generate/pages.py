@@ -1,0 +1,16 @@
+"""Paths of the pages that ``python -m docs.generate`` writes as a whole."""
+
+from pathlib import Path
+
+__all__ = ["COMMAND_LINE", "DOCS", "FILES", "NAMES", "PAGES", "PYTHON", "UNITS", "YAML_KEYS"]
+
+DOCS = Path(__file__).parents[1]
+
+UNITS = DOCS / "reference/units.md"
+NAMES = DOCS / "reference/names.md"
+COMMAND_LINE = DOCS / "reference/command-line.md"
+PYTHON = DOCS / "reference/python.md"
+FILES = DOCS / "reference/files.md"
+YAML_KEYS = DOCS / "reference/yaml-keys.md"
+
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS)
