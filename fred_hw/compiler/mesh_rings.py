@@ -96,8 +96,8 @@ def _loads(columns: int, order: Sequence[int]) -> Counter[tuple[int, int]]:
     for source, target in pairwise((*order, order[0])):
         corner = target % columns + source // columns * columns
         for start, end, step in ((source, corner, 1), (corner, target, columns)):
-            way = step if end > start else -step
-            loads.update(pairwise(range(start, end + way, way)))
+            stride = step if end > start else -step
+            loads.update(pairwise(range(start, end + stride, stride)))
     return loads
 
 

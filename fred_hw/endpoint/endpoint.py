@@ -168,7 +168,7 @@ class Endpoint(Unit):
 
     def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
         """Return the router's last reported load of its routes, if sources choose routes."""
-        if self.spec.protocol.ways is None:
+        if self.spec.protocol.routes is None:
             return None
         known = Signal(crowding_layout(), name="crowding")
         with m.If(deframer.crowding.valid):

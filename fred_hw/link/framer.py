@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import (
+    ALTERNATE,
     CONTROL,
     CRC_BITS,
     DATA_COUNT,
     HANDSHAKE_FIELDS,
     HEADER_BITS,
-    TURNED,
     Kind,
 )
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
@@ -100,7 +100,7 @@ class Framer(Unit):
             "here": In(limit_signature(spec)),
             "lacks": In(DATA_COUNT),
             "link_sequence": In(data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)),
-            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
+            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
         super().__init__(members)
@@ -165,7 +165,7 @@ class Framer(Unit):
         ]
 
     def _tell_crowding(self, m: Module, header: data.View) -> None:
-        if self.spec.protocol.ways is not None:
+        if self.spec.protocol.routes is not None:
             write_crowding(m, header, self.crowding)
 
     def _grants(
@@ -198,9 +198,9 @@ class Framer(Unit):
             header.last.eq(descriptor.length),
             header.link_sequence.eq(frame.link_sequence),
         ]
-        if self.spec.protocol.ways is not None:
-            with m.If(descriptor.turned):
-                m.d.comb += header.kind.eq(TURNED)
+        if self.spec.protocol.routes is not None:
+            with m.If(descriptor.alternate):
+                m.d.comb += header.kind.eq(ALTERNATE)
 
     def _crc(self, header: Value, packet: Value) -> Value:
         """Return the CRC of a flit, inverted for the last flit of a broken packet.

@@ -21,9 +21,9 @@ from .crossbar import Crossbar
 from .message_crossing import MessageCrossing
 from .packet_queue import packet_layout
 from .plan import DIRECTIONS
+from .route_computation import check_directions, position_layout, router_shape_name
 from .router_input import RouterInput
 from .spec import MeshSpec, check_mesh
-from .way import check_directions, position_layout, ways_name
 
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
 
@@ -93,7 +93,7 @@ class MeshRouter(Unit):
         self.directions = check_directions("MeshRouter", directions)
         self.spec = spec = mesh.router(self.directions)
         sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
-        self.unit_name = f"mesh_router_{ways_name(mesh, self.directions)}_{sizes}"
+        self.unit_name = f"mesh_router_{router_shape_name(mesh, self.directions)}_{sizes}"
         self.numbers = [DIRECTIONS.index(one) for one in self.directions]
         members: dict[str, Member] = {}
         for number in self.numbers:
@@ -201,7 +201,7 @@ class MeshRouter(Unit):
                 crossbar.paths[j].eq(mine),
             ]
             wiring.connect(m, crossbar.o[j], out.i)
-        if spec.protocol.ways is not None:
+        if spec.protocol.routes is not None:
             self._tell(m, ins, outs)
 
     def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:

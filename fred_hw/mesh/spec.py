@@ -102,7 +102,7 @@ class ChoosingProtocol(ProtocolSpec):
     shape: MeshShape
 
     @property
-    def ways(self) -> MeshShape:
+    def routes(self) -> MeshShape:
         """The mesh, whose addresses sources must know."""
         return self.shape
 

@@ -49,9 +49,9 @@ protected:
     virtual void take(Receiving& flow, const Header& h, uint64_t data) = 0;
     // How many of the flits that are here give up their space now.
     virtual unsigned consume(unsigned circuit) = 0;
-    // Where sources choose ways: which one a flow of which nothing is under way takes, and whether
-    // it leaves that on which it is.
-    virtual bool turns(const Sending&) { return false; }
+    // If sources choose routes: whether a flow without packets in flight takes the alternate route,
+    // and whether it leaves its present route.
+    virtual bool alternates(const Sending&) { return false; }
     virtual bool leaves(const Sending&) { return false; }
     // Cycles between two bursts.
     virtual uint64_t gap() { return 0; }
@@ -304,7 +304,7 @@ private:
     }
 
     void choose(Sending& flow) {
-        flow.turned = flow.holds ? !flow.turned : turns(flow);
+        flow.alternate = flow.holds ? !flow.alternate : alternates(flow);
         flow.holds = false;
     }
 
@@ -318,8 +318,8 @@ private:
             length_ = begin(k, flow);
             packet_ = Header{};
             if (flow.next < flow.begun) flow.again();
-            else if (sizes_.chooses && !flow.under_way()) choose(flow);
-            packet_.kind = flow.turned ? unsigned{TURNED} : unsigned{DATA};
+            else if (sizes_.chooses && !flow.in_flight()) choose(flow);
+            packet_.kind = flow.alternate ? unsigned{ALTERNATE} : unsigned{DATA};
             packet_.circuit = k;
             name(packet_, flow);
             packet_.sequence = flow.next & sequences_;
@@ -433,7 +433,7 @@ public:
             c.limit = h.credit_limit;
         }
         if (h.kind == ACK || h.kind == NACK || h.kind == CREDIT) crowding_ = crowding_of(h);
-        if (h.kind == DATA || (h.kind == TURNED && sizes_.chooses)) {
+        if (h.kind == DATA || (h.kind == ALTERNATE && sizes_.chooses)) {
             receive_data(h, data);
         } else if (h.kind == ACK || h.kind == NACK) {
             if (Sending* flow = current(sending(h), h)) receive_answer(*flow, h);
@@ -479,7 +479,7 @@ public:
         } else {
             return false;
         }
-        ++counts_.sent[h.kind == TURNED ? DATA : h.kind];
+        ++counts_.sent[h.kind == ALTERNATE ? DATA : h.kind];
         return true;
     }
 };

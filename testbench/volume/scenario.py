@@ -220,7 +220,7 @@ def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
         operation
         for switch in range(fabric.switches)
         for operation in routes(
-            spec, {address_of(npu): fabric.way(switch, npu) for npu in npus}, switch
+            spec, {address_of(npu): fabric.port_toward(switch, npu) for npu in npus}, switch
         )
     ]
 

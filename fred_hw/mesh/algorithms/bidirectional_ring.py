@@ -19,8 +19,8 @@ class BothWays(MeshAlgorithm):
 
     def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
         order = mesh_ring(place.mesh.width, tuple(group))
-        ways = order, (order[0], *reversed(order[1:]))
-        return [[rings(place.part(k, 2), [way], pattern)] for k, way in enumerate(ways)]
+        directions = order, (order[0], *reversed(order[1:]))
+        return [[rings(place.part(k, 2), [one], pattern)] for k, one in enumerate(directions)]
 
 
 ALGORITHMS.add("bidirectional_ring", BothWays(), rank=2)
