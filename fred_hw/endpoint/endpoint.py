@@ -154,17 +154,20 @@ class Endpoint(Unit):
             self.length_error.eq(deframer.length_error),
             self.overflow.eq(deframer.overflow),
         ]
-        heard = message_signature(self.spec).create()
-        said = deframer.message.payload
+        received = message_signature(self.spec).create()
+        message = deframer.message.payload
         m.d.comb += [
-            heard.valid.eq(
+            received.valid.eq(
                 deframer.message.valid
-                & ((said.phase != self.spec.protocol.online) | (said.destination == self.address))
+                & (
+                    (message.phase != self.spec.protocol.online)
+                    | (message.destination == self.address)
+                )
             ),
-            heard.payload.eq(said),
+            received.payload.eq(message),
         ]
-        self._send(m, heard, transmitter, self._crowding(m, deframer))
-        self._reply(m, self._receive(m, heard, deframer), transmitter)
+        self._send(m, received, transmitter, self._crowding(m, deframer))
+        self._reply(m, self._receive(m, received, deframer), transmitter)
 
     def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
         """Return the router's last reported load of its routes, if sources choose routes."""
@@ -176,7 +179,7 @@ class Endpoint(Unit):
         return known
 
     def _send(
-        self, m: Module, heard: Message, transmitter: Transmitter, crowding: data.View | None
+        self, m: Module, received: Message, transmitter: Transmitter, crowding: data.View | None
     ) -> None:
         """Place the source of each virtual channel's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
@@ -184,7 +187,7 @@ class Endpoint(Unit):
             if crowding is not None:
                 m.d.comb += sender.crowding.eq(crowding)
             wiring.connect(m, wiring.flipped(self.send[k]), sender.i)
-            wiring.connect(m, heard, sender.message)
+            wiring.connect(m, received, sender.message)
             wiring.connect(m, sender.o, transmitter.i[k])
             m.d.comb += [
                 sender.address.eq(self.address),
@@ -195,7 +198,7 @@ class Endpoint(Unit):
                 self.rewinds[k].eq(sender.retransmit),
             ]
 
-    def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
+    def _receive(self, m: Module, received: Message, deframer: Deframer) -> list[FlowReceiver]:
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
@@ -212,7 +215,7 @@ class Endpoint(Unit):
         for k, name in enumerate(DATA_CIRCUITS):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
             wiring.connect(m, deframer.o[k], receiver.i)
-            wiring.connect(m, heard, receiver.ask)
+            wiring.connect(m, received, receiver.ask)
             wiring.connect(m, receiver.o, wiring.flipped(self.receive[k]))
             m.d.comb += [
                 receiver.address.eq(self.address),
@@ -242,5 +245,5 @@ class Endpoint(Unit):
             *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),
         ]
         with m.If(load):
-            said = [receiver.message.payload for receiver in receivers]
-            m.d.sync += [valid.eq(offers.any()), held.eq(one_hot_mux(taken, said))]
+            messages = [receiver.message.payload for receiver in receivers]
+            m.d.sync += [valid.eq(offers.any()), held.eq(one_hot_mux(taken, messages))]

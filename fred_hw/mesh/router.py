@@ -202,9 +202,9 @@ class MeshRouter(Unit):
             ]
             wiring.connect(m, crossbar.o[j], out.i)
         if spec.protocol.routes is not None:
-            self._tell(m, ins, outs)
+            self._report(m, ins, outs)
 
-    def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
+    def _report(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
         """Report each output's load to all neighbours: packets that have not started."""
         crowding = Signal(crowding_layout())
         for port, name in enumerate(self.directions):
