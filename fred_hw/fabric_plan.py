@@ -97,11 +97,11 @@ class FabricPlan(ABC, Generic[U]):
         """All units by number."""
 
     @abstractmethod
-    def exit(self, unit: int, source: int, destination: int, *, turned: bool = False) -> int:
+    def exit(self, unit: int, source: int, destination: int, *, alternate: bool = False) -> int:
         """Return the output port of a unit for unicasts from an address to an address.
 
         Where sources choose routes, it is that of the route that addresses name, or of the other if
-        ``turned``.
+        ``alternate``.
         """
 
     def flit_cycles(self, unit: int, port: int) -> int:
@@ -139,12 +139,12 @@ class FabricPlan(ABC, Generic[U]):
                     yield Joint(unit, port, end.number, 0)
                     yield Joint(end.number, 0, unit, port)
 
-    def route(self, source: int, destination: int, *, turned: bool = False) -> list[End]:
+    def route(self, source: int, destination: int, *, alternate: bool = False) -> list[End]:
         """Return the links from an address to an address, each as the sender at its beginning."""
         unit, port = self.homes[source]
         found = [self.units[unit].ends[port]]
         while True:
-            port = self.exit(unit, source, destination, turned=turned)
+            port = self.exit(unit, source, destination, alternate=alternate)
             found.append(End("unit", unit, port))
             end = self.units[unit].ends[port]
             if end.kind != "unit":

@@ -10,6 +10,7 @@ from .files import AUTO, AutoOrInt, FileModel, int_range, refused
 
 __all__ = [
     "ADDRESSES",
+    "ALTERNATE",
     "CIRCUITS",
     "CONTROL",
     "CRC_BITS",
@@ -28,10 +29,9 @@ __all__ = [
     "PASSES",
     "PROTOCOL_VERSION",
     "SHARED_SIZES",
-    "TURNED",
     "Kind",
     "ProtocolSpec",
-    "Ways",
+    "Routes",
     "absent_fields",
 ]
 
@@ -92,7 +92,7 @@ class Kind(IntEnum):
     HANDSHAKE = 6
 
 
-TURNED = len(Kind)
+ALTERNATE = len(Kind)
 """Kind of data packets on the second of two routes, if sources choose; unused otherwise.
 
 It is no ``Kind``: one more would be one that all ends know.
@@ -121,8 +121,8 @@ HEADER_FIELDS = {
     "credit_circuit": Place(45, 2),
     "credit_limit": Place(47, 9),
     "session_id": Place(6, 8),
-    "heard": Place(14, 8),
-    "knows": Place(22, 1),
+    "peer_session_id": Place(14, 8),
+    "peer_known": Place(22, 1),
     "up": Place(23, 1),
     "digest": Place(24, 20),
 }
@@ -130,11 +130,11 @@ HEADER_FIELDS = {
 ``destination`` and ``source`` in place of ``phase`` and ``generation``; a handshake message
 (handshake) has its own fields except for ``kind``, ``circuit`` and credits."""
 
-HANDSHAKE_FIELDS = ("session_id", "heard", "knows", "up", "digest")
+HANDSHAKE_FIELDS = ("session_id", "peer_session_id", "peer_known", "up", "digest")
 """Fields that only a handshake message has."""
 
 
-class Ways(Protocol):
+class Routes(Protocol):
     """Knowledge of endpoints about a mesh whose sources choose routes; see ``MeshShape``."""
 
     @property
@@ -144,7 +144,7 @@ class Ways(Protocol):
     @property
     def shape_name(self) -> str: ...
     def choice(self, spec: Any) -> Any:
-        """Return the ``WayChoice`` unit for endpoints of these sizes."""
+        """Return the ``RouteChoice`` unit for endpoints of these sizes."""
 
     def model_dump(self) -> dict[str, Any]: ...
 
@@ -315,7 +315,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         """Packets that a source must keep for full rate: an ack interval, and two round trips.
 
         An ack comes when its interval is full; packet and ack cross two links each, and one packet
-        may have begun. Switches take no time in it; ``replay_for`` is of a whole way.
+        may have begun. Switches are counted as instantaneous; ``replay_for`` takes a whole route.
         """
         return _interval(dict(self)) + 2 * _flight(dict(self)) + 1
 
@@ -387,7 +387,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         return self.phases
 
     @property
-    def ways(self) -> Ways | None:
+    def routes(self) -> Routes | None:
         """The mesh that endpoints must know if sources choose routes; else None."""
         return None
 

@@ -181,8 +181,8 @@ class SwitchSpec(FileModel):
         """Digest of the sizes on which both sides of a link agree (docs/reference/protocol.md)."""
         numbers = (self.data_width, self.format, self.operation, self.overflow)
         sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
-        ways = [] if self.protocol.ways is None else [self.protocol.ways.shape_name]
-        said = repr((PROTOCOL_VERSION, *numbers, *sizes, *ways)).encode()
+        routes = [] if self.protocol.routes is None else [self.protocol.routes.shape_name]
+        said = repr((PROTOCOL_VERSION, *numbers, *sizes, *routes)).encode()
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 
     def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:

@@ -18,7 +18,7 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
     routers carry the load of routes.
     """
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
-    chooses = spec is not None and spec.protocol.ways is not None
+    chooses = spec is not None and spec.protocol.routes is not None
     crowding = {
         direction: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
         for direction, (field, low) in CROWDING_PLACES.items()
@@ -28,7 +28,7 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
             "slave": slave,
             "master": master,
             "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
-            "kinds": [*KINDS, *(["turned"] if chooses else [])],
+            "kinds": [*KINDS, *(["alternate"] if chooses else [])],
             **({"crowding": crowding} if chooses else {}),
             "circuits": list(CIRCUITS),
         }

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 
 from fred_cli.drawings.idea import draw_idea
@@ -16,6 +17,7 @@ from .figures import draw_wave
 from .files import files
 from .names import names
 from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PYTHON, UNITS, YAML_KEYS
+from .ports import REFERENCE, TABLES, ports_page
 from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
@@ -41,6 +43,7 @@ _WHOLE: dict[Path, Callable[[], str]] = {
 _WITH_PARTS: dict[Path, Callable[[], str]] = {
     MESH_PAGE: saturation_page,
     COMMANDS_PAGE: commands_page,
+    **{REFERENCE / one.page: partial(ports_page, one.page) for one in TABLES},
 }
 """Pages written by hand, some parts of which are written here."""
 

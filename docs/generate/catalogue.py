@@ -13,7 +13,7 @@ from types import FunctionType
 import fred_hw
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.datapath.lane_group import LaneGroup
-from fred_hw.endpoint.way_keeper import WayKeeper
+from fred_hw.endpoint.route_keeper import RouteKeeper
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.unit import Unit
@@ -81,7 +81,7 @@ def parts(unit: type[Unit]) -> set[str]:
             found |= {func.id for func in calls if isinstance(func, ast.Name)}
     lanes = {one.__name__ for one in units() if issubclass(one, LaneUnit)}
     found |= lanes if unit is LaneGroup else set()  # an operation makes them
-    found |= {"WayChoice"} if unit is WayKeeper else set()  # a way through a mesh makes it
+    found |= {"RouteChoice"} if unit is RouteKeeper else set()  # a mesh routing creates it
     return found & {one.__name__ for one in units()} - {unit.__name__}
 
 

@@ -16,6 +16,8 @@ from perfmodel.studies.saturation import (
     load_saturation,
 )
 
+from .parts import with_part
+
 __all__ = ["MESH_PAGE", "draw_saturation", "saturation_page"]
 
 MESH_PAGE = Path(__file__).parents[1] / "explanation/mesh-measurements.md"
@@ -34,7 +36,7 @@ OURS = {5: "", 8: "", 10: "7 4"}
 """Dashes of our curves by the flits of a packet, as of published curves; those of 8 are thinner."""
 
 BESIDE = {"xy": "xy", "odd_even": None, "odd_even_adaptive": "odd_even"}
-"""Our ways in the table of patterns, and the published ones that stand beside them."""
+"""Built-in routings in the table of patterns, each with the published one to compare with."""
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 56, 20, 40, 52
 MOST = 5.0
@@ -218,9 +220,9 @@ def _saturation(curve: MeasuredCurve | RouterCurve) -> list[str]:
 
 
 def pattern_table(record: SaturationRecord) -> list[str]:
-    """Return where patterns saturate by all ways, as shares of what X-Y allows.
+    """Return where patterns saturate with each routing, as shares of what X-Y allows.
 
-    The published odd-even is adaptive, so it stands beside ours that is.
+    The published odd-even routing is adaptive, so it is compared with the built-in adaptive one.
     """
     published = {(one.pattern, one.routing): one for one in PATTERN_CURVES}
     rows: list[list[str]] = []
@@ -252,12 +254,5 @@ def saturation_page() -> str:
     """Return the page of mesh measurements with its tables of the record."""
     text, record = MESH_PAGE.read_text(encoding="utf-8"), load_saturation()
     for name, table in TABLES.items():
-        begin, end = f"<!-- {name}: make docs -->\n", "<!-- end -->\n"
-        before, found, rest = text.partition(begin)
-        _, ended, after = rest.partition(end)
-        if not (found and ended):
-            raise ValueError(
-                f"{MESH_PAGE.name} must have {begin.strip()} and {end.strip()} after it"
-            )
-        text = "\n".join([before + begin, *table(record), "", end + after])
+        text = with_part(MESH_PAGE, text, name, table(record))
     return text

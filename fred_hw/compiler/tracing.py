@@ -40,11 +40,11 @@ def _through(configuration: Configuration, flits: list[Inputs]) -> list[Inputs]:
     codes = [*configuration.inputs, *([(configuration.demux,)] if len(flits) % 2 else [])]
     middle = []
     for number, subswitch in enumerate(configuration.subswitches, 1):
-        ways = [
+        inputs = [
             [flit for flit, code in zip(pair, pair_codes, strict=True) if code == number]
             for pair, pair_codes in zip(pairs, codes, strict=True)
         ]
-        middle.append(_through(subswitch, [_sum(way) if way else NOTHING for way in ways]))
+        middle.append(_through(subswitch, [_sum(one) if one else NOTHING for one in inputs]))
     ends = [*configuration.outputs, *([(configuration.mux,)] if len(flits) % 2 else [])]
     return [
         middle[code - 1][place] if code else NOTHING

@@ -5,7 +5,7 @@ from amaranth.lib import data
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["flow_layout", "same_flow", "way_layout"]
+__all__ = ["flow_layout", "route_layout", "same_flow"]
 
 
 def flow_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -26,12 +26,13 @@ def flow_layout(spec: SwitchSpec) -> data.StructLayout:
     )
 
 
-def way_layout() -> data.StructLayout:
+def route_layout() -> data.StructLayout:
     """Return the layout of a flow's route, if sources choose routes.
 
-    ``turned`` says which of two it is, ``doubtful`` that packets sent twice may be on it.
+    ``alternate`` selects the second of two routes; ``doubtful`` is set while duplicates may be in
+    flight.
     """
-    return data.StructLayout({"turned": 1, "doubtful": 1})
+    return data.StructLayout({"alternate": 1, "doubtful": 1})
 
 
 def same_flow(spec: SwitchSpec, flow: data.View, phase: Value, peer: Value) -> Value:

@@ -18,7 +18,7 @@ from fred_hw.unit import Unit, place
 from .departure import Departure, departure_signature
 from .flow import flow_layout, same_flow
 from .ledger import Ledger
-from .way_keeper import WayKeeper
+from .route_keeper import RouteKeeper
 
 __all__ = ["FlowSender", "replay_name", "replay_packets"]
 
@@ -123,7 +123,7 @@ class FlowSender(Unit):
             "forget": In(spec.protocol.phases),
             "idle": Out(1),
             "message": In(message_signature(spec)),
-            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
+            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
             "o": Out(departure_signature(spec)),
             "retransmit": Out(1),
         }
@@ -167,15 +167,15 @@ class FlowSender(Unit):
         known = Signal()  # the packet to start next is complete, and its length has been read
         m.d.sync += known.eq((after != newest) & ~anew)
         first = Mux(anew, 0, ledger.stored)
-        if protocol.ways is None:
+        if protocol.routes is None:
             m.d.comb += self.o.waiting.eq(known | busy)
         else:
-            holds = self._keep_way(m, window, begins, acknowledged, ledger, anew)
+            holds = self._keep_route(m, window, begins, acknowledged, ledger, anew)
             m.d.comb += self.o.waiting.eq((known & ~(holds & (following == begun))) | busy)
         with m.If(anew | ledger.changed):
             m.d.sync += [one.eq(first) for one in (oldest, following, begun, newest)]
 
-    def _keep_way(
+    def _keep_route(
         self,
         m: Module,
         window: _Window,
@@ -188,7 +188,7 @@ class FlowSender(Unit):
 
         Return whether no packet may begin that never did before.
         """
-        keeper = place(m, "way", WayKeeper(spec=self.spec))
+        keeper = place(m, "keeper", RouteKeeper(spec=self.spec))
         m.d.comb += [
             keeper.address.eq(self.address),
             keeper.flow.eq(self.flow),
@@ -201,12 +201,12 @@ class FlowSender(Unit):
             keeper.number.eq(self.message.payload.sequence),
             keeper.load.eq(anew | ledger.changed),
             keeper.first.eq(Mux(anew, 0, ledger.stored)),
-            ledger.way.eq(keeper.kept),
+            ledger.route.eq(keeper.kept),
         ]
         with m.If(~anew):
-            m.d.comb += keeper.stored.eq(ledger.stored_way)
+            m.d.comb += keeper.stored.eq(ledger.stored_route)
         with m.If(self.o.take):
-            m.d.sync += self.o.descriptor.turned.eq(keeper.turned)
+            m.d.sync += self.o.descriptor.alternate.eq(keeper.alternate)
         return keeper.holds
 
     def _slot(self, sequence: Value) -> Value:

@@ -10,7 +10,7 @@ from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flow import flow_layout, way_layout
+from .flow import flow_layout, route_layout
 
 __all__ = ["Ledger"]
 
@@ -39,7 +39,7 @@ class Ledger(Unit):
         Its number, 0 if none was written.
     write, number : In(1), In(place_bits + sequence)
         Write the number for the flow, and generation, of the previous cycle.
-    stored_way, way : Out(way_layout()), In(way_layout())
+    stored_route, route : Out(route_layout()), In(route_layout())
         If sources choose routes: likewise, the state of the flow's route.
     clear : In(1)
         Forget the flow of the previous cycle.
@@ -65,8 +65,8 @@ class Ledger(Unit):
     stored: Signal
     write: Signal
     number: Signal
-    stored_way: data.View
-    way: data.View
+    stored_route: data.View
+    route: data.View
     clear: Signal
     forget: Signal
     other: data.View
@@ -94,16 +94,16 @@ class Ledger(Unit):
             "other_known": Out(1),
             "other_seen": Out(1),
         }
-        if spec.protocol.ways is not None:
-            members |= {"stored_way": Out(way_layout()), "way": In(way_layout())}
+        if spec.protocol.routes is not None:
+            members |= {"stored_route": Out(route_layout()), "route": In(route_layout())}
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES
         flow, generation = self.flow, len(self.flow.generation)
         fields = {"number": len(self.number), "generation": generation}
-        chooses = self.spec.protocol.ways is not None
-        kept = data.StructLayout({**fields, **({"way": way_layout()} if chooses else {})})
+        chooses = self.spec.protocol.routes is not None
+        kept = data.StructLayout({**fields, **({"route": route_layout()} if chooses else {})})
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
@@ -119,7 +119,7 @@ class Ledger(Unit):
             write.en.eq(self.write),
         ]
         if chooses:
-            m.d.comb += write.data.way.eq(self.way)
+            m.d.comb += write.data.route.eq(self.route)
         m.d.sync += [held.eq(key), earlier.eq(flow.generation)]
         own = Signal(name="key_known"), Signal(name="key_seen")
         # Unicasts always have the same generation, so only phases can change theirs.
@@ -145,8 +145,8 @@ class Ledger(Unit):
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
             if chooses and address is key:
-                bits = self.stored_way.as_value()
-                m.d.comb += bits.eq(read.data.way.as_value() & there.replicate(len(bits)))
+                bits = self.stored_route.as_value()
+                m.d.comb += bits.eq(read.data.route.as_value() & there.replicate(len(bits)))
 
     def _key(self, flow: data.View) -> Value:
         """Return the index of a flow: its phase, or one per peer for unicasts."""

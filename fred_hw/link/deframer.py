@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
-from fred_hw.protocol import CONTROL, DATA_COUNT, HANDSHAKE_FIELDS, TURNED, Kind
+from fred_hw.protocol import ALTERNATE, CONTROL, DATA_COUNT, HANDSHAKE_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -96,7 +96,7 @@ class Deframer(Unit):
             "message": Out(message_signature(spec)),
             "credit": Out(credit_signature(spec)),
             **{name: Out(1) for name in names},
-            **({} if spec.protocol.ways is None else {"crowding": Out(crowding_signature())}),
+            **({} if spec.protocol.routes is None else {"crowding": Out(crowding_signature())}),
         }
         super().__init__(members)
 
@@ -125,14 +125,14 @@ class Deframer(Unit):
                 word.descriptor.length.eq(header.last),
                 word.data.eq(check.data),
             ]
-        if self.spec.protocol.ways is not None:
-            self._note_ways(m, good, check.header)
+        if self.spec.protocol.routes is not None:
+            self._note_routes(m, good, check.header)
 
-    def _note_ways(self, m: Module, good: Value, header: data.View) -> None:
+    def _note_routes(self, m: Module, good: Value, header: data.View) -> None:
         """Output the route of packets, and the neighbour's reported load."""
         kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
         m.d.comb += [
-            *(arrival.word.descriptor.turned.eq(header.kind == TURNED) for arrival in self.o),
+            *(arrival.word.descriptor.alternate.eq(header.kind == ALTERNATE) for arrival in self.o),
             self.crowding.valid.eq(good & any_of([header.kind == kind for kind in kinds])),
         ]
         read_crowding(m, header, self.crowding.payload)
@@ -158,21 +158,21 @@ class Deframer(Unit):
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = header.circuit == CONTROL
         long = _above(header.last, protocol.packet_flits - 1) | (header.index > header.last)
-        says = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
+        reports = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = flow["phase"] > protocol.online
         wanted = Signal()
         known, carries = len(Kind), kinds[Kind.DATA]
-        if protocol.ways is not None:
-            known, carries = TURNED + 1, carries | (good & (header.kind == TURNED))
+        if protocol.routes is not None:
+            known, carries = ALTERNATE + 1, carries | (good & (header.kind == ALTERNATE))
         m.d.comb += [
             self.kind_error.eq(
                 (good & _above(header.kind, known - 1))
                 | ((carries | kinds[Kind.SYNC]) & nowhere)
-                | (says & no_flow)
+                | (reports & no_flow)
             ),
             self.length_error.eq(carries & ~nowhere & long),
             wanted.eq(carries & ~nowhere & ~long),
-            self.message.valid.eq(says & ~no_flow),
+            self.message.valid.eq(reports & ~no_flow),
             *(self.message.payload[name].eq(flow[name]) for name in FLOW),
             self.message.payload.kind.eq(header.kind),
             self.message.payload.sequence.eq(header.sequence),
@@ -188,16 +188,16 @@ class Deframer(Unit):
         """Offer flits that start or continue a packet; return whether a flit does neither."""
         protocol = self.spec.protocol
         # Sequence numbers wrap, and a source may send anything: compare the whole headers.
-        way = () if protocol.ways is None else ("kind",)
-        told = Cat(header[name] for name in (*PACKET_FIELDS, *way))
-        opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
+        kind = () if protocol.routes is None else ("kind",)
+        fields = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
+        opened, circuit, packet = Signal(), Signal(2), Signal.like(fields)
         next_index = Signal.like(header.index)
         timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
         )
         m.d.comb += [
-            same.eq(opened & (packet == told)),
+            same.eq(opened & (packet == fields)),
             goes_on.eq(same & (header.index == next_index)),
             # A repeated flit changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
@@ -217,7 +217,7 @@ class Deframer(Unit):
                 next_index.eq(header.index + 1),
                 left.eq(header.last - header.index),
                 circuit.eq(header.circuit),
-                packet.eq(told),
+                packet.eq(fields),
                 timeout.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):

@@ -115,7 +115,7 @@ class Sender(Unit):
             "i": In(frame_signature(spec)),
             "gone": Out(1),
             "message": In(message_stream(spec)),
-            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
+            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
         super().__init__(members)
@@ -128,7 +128,7 @@ class Sender(Unit):
         wiring.connect(m, wiring.flipped(self.message), framer.message)
         wiring.connect(m, wiring.flipped(self.handshake), framer.handshake)
         m.d.comb += [framer.down.eq(self.down), framer.begins.eq(self.begins)]
-        if self.spec.protocol.ways is not None:
+        if self.spec.protocol.routes is not None:
             m.d.comb += framer.crowding.eq(self.crowding)
         last = place(m, "leaving", StreamRegister(shape=framed_layout(self.spec)))
         wiring.connect(m, framer.o, last.i)

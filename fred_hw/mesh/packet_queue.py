@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.link.descriptor import FLOW, way_fields
+from fred_hw.link.descriptor import FLOW, route_fields
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.flit_queue import FlitQueue
 from fred_hw.switch.ports.signatures import port_bits
@@ -18,7 +18,7 @@ def packet_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of a packet in a router: the descriptor fields of a unicast."""
     fields = spec.protocol.fields
     own = {name: fields[name] for name in (*FLOW[2:], "sequence")}
-    return data.StructLayout({**own, "length": fields["last"], **way_fields(spec)})
+    return data.StructLayout({**own, "length": fields["last"], **route_fields(spec)})
 
 
 def stamp_layout(spec: SwitchSpec) -> data.StructLayout:

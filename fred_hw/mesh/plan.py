@@ -116,14 +116,14 @@ class MeshPlan(FabricPlan[Router]):
             for x in range(self.width)
         )
 
-    def exit(self, unit: int, source: int, destination: int, *, turned: bool = False) -> int:
+    def exit(self, unit: int, source: int, destination: int, *, alternate: bool = False) -> int:
         here, start, end = self.units[unit], self.places[source], self.places[destination]
         across = "" if here.x == end.x else "east" if here.x < end.x else "west"
         along = "" if here.y == end.y else "south" if here.y < end.y else "north"
         out = across or along or end.direction
         if across and along:
             pair = source, destination
-            fork = Fork(pair, here.x, here.y, start.x, end.x, across, along, turned)
+            fork = Fork(pair, here.x, here.y, start.x, end.x, across, along, alternate)
             out = ROUTINGS[self.routing].port(fork)
         return here.directions.index(out)
 

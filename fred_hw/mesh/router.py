@@ -21,9 +21,9 @@ from .crossbar import Crossbar
 from .message_crossing import MessageCrossing
 from .packet_queue import packet_layout
 from .plan import DIRECTIONS
+from .route_computation import check_directions, position_layout, router_shape_name
 from .router_input import RouterInput
 from .spec import MeshSpec, check_mesh
-from .way import check_directions, position_layout, ways_name
 
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
 
@@ -53,19 +53,20 @@ class MeshRouter(Unit):
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
         Flits from port k, its number among ``DIRECTIONS``; see docs/reference/protocol.md.
-        ``tready`` is always high, and ``tlast``, which the header says too, is not looked at.
+        ``tready`` is always high. ``tlast`` is ignored, since the header has the same information.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     position : In(position_layout(mesh))
-        Column and row of the router, constant.
+        Column of the router in the low bits, row above; constant.
     session_id : In(8)
-        See ``LinkSession``.
+        Session ID: another number after each reset, constant between resets.
     up : Out(P)
-        Links that are up, ports in order.
+        Links that are up, a bit for each port of the router.
     errors : Out(6)
-        High for a cycle when a port finds one of ``ERRORS``, in their order.
+        High for a cycle when a port detects an error: ``length``, ``kind``, ``overflow``,
+        ``stuck``, ``route``, ``partner``, from bit 0 on.
     dropped : Out(1)
-        High for a cycle when flits or messages are dropped, at any port.
+        High for a cycle when a port drops a flit or a message.
 
     Timing
     ------
@@ -93,7 +94,7 @@ class MeshRouter(Unit):
         self.directions = check_directions("MeshRouter", directions)
         self.spec = spec = mesh.router(self.directions)
         sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
-        self.unit_name = f"mesh_router_{ways_name(mesh, self.directions)}_{sizes}"
+        self.unit_name = f"mesh_router_{router_shape_name(mesh, self.directions)}_{sizes}"
         self.numbers = [DIRECTIONS.index(one) for one in self.directions]
         members: dict[str, Member] = {}
         for number in self.numbers:
@@ -201,10 +202,10 @@ class MeshRouter(Unit):
                 crossbar.paths[j].eq(mine),
             ]
             wiring.connect(m, crossbar.o[j], out.i)
-        if spec.protocol.ways is not None:
-            self._tell(m, ins, outs)
+        if spec.protocol.routes is not None:
+            self._report(m, ins, outs)
 
-    def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
+    def _report(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
         """Report each output's load to all neighbours: packets that have not started."""
         crowding = Signal(crowding_layout())
         for port, name in enumerate(self.directions):

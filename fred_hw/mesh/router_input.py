@@ -13,7 +13,7 @@ from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
 from fred_hw.link.session import handshake_signature
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, TURNED
+from fred_hw.protocol import ALTERNATE, DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
@@ -21,8 +21,13 @@ from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import place
 
 from .packet_queue import PacketQueue, packet_layout
+from .route_computation import (
+    RouteComputation,
+    check_directions,
+    position_layout,
+    router_shape_name,
+)
 from .spec import MeshSpec, check_mesh
-from .way import Way, check_directions, position_layout, ways_name
 
 __all__ = ["Heads", "RouterInput", "heads_signature"]
 
@@ -125,9 +130,8 @@ class RouterInput(Arrivals):
         self.mesh = check_mesh("RouterInput", mesh)
         self.directions = check_directions("RouterInput", directions)
         self.spec = spec = mesh.router(self.directions)
-        self.unit_name = (
-            f"router_input_{ways_name(mesh, directions)}_w{spec.data_width}_{spec.protocol.suffix}"
-        )
+        shape = router_shape_name(mesh, directions)
+        self.unit_name = f"router_input_{shape}_w{spec.data_width}_{spec.protocol.suffix}"
         strobes = ("came", "dropped", "length", "kind", "overflow", "stuck", "route")
         members: dict[str, Any] = {
             "i": In(link_flit_signature(spec)),
@@ -175,23 +179,28 @@ class RouterInput(Arrivals):
             head.descriptor.as_value().eq(selected(head.circuit, known)),
             self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
         ]
-        deframer, more = join_queues(m, self, queues, self._find_way(m))
+        deframer, more = join_queues(m, self, queues, self._compute_route(m))
         m.d.comb += [queue.incoming.eq(may) for queue, may in zip(queues, more, strict=True)]
         m.d.comb += self.dropped.eq(deframer.dropped | self.route)
         read = store_payload(m, queues, deframer.o[0].word, head)
         m.d.comb += self.flit.data.eq(read.data)
         m.d.sync += self.flit.valid.eq(read.en)
 
-    def _find_way(self, m: Module) -> Signal:
+    def _compute_route(self, m: Module) -> Signal:
         """Find the output of a flit; return a signal that is high a cycle later if it has none."""
-        way = place(m, "way", Way(mesh=self.mesh, directions=self.directions))
+        computation = place(
+            m, "computation", RouteComputation(mesh=self.mesh, directions=self.directions)
+        )
         astray = Signal()
         m.d.comb += [
-            way.destination.eq(self.i.header.destination),
-            way.source.eq(self.i.header.source),
-            way.here.eq(self.position),
+            computation.destination.eq(self.i.header.destination),
+            computation.source.eq(self.i.header.source),
+            computation.here.eq(self.position),
         ]
-        if self.spec.protocol.ways is not None:
-            m.d.comb += way.turned.eq(self.i.header.kind == TURNED)
-        m.d.sync += [astray.eq(~self.i.header.unicast | way.astray), self.exit.eq(way.exit)]
+        if self.spec.protocol.routes is not None:
+            m.d.comb += computation.alternate.eq(self.i.header.kind == ALTERNATE)
+        m.d.sync += [
+            astray.eq(~self.i.header.unicast | computation.astray),
+            self.exit.eq(computation.exit),
+        ]
         return astray

@@ -28,8 +28,8 @@ class Fork(NamedTuple):
         Columns of the source and of the destination.
     across, along : str
         Directions that lead nearer to its end: "east" or "west", "north" or "south".
-    turned : bool
-        Whether its source chose the other way than addresses name, where sources choose.
+    alternate : bool
+        If sources choose: its source chose the route that addresses alone do not select.
     """
 
     ends: tuple[int, int]
@@ -39,7 +39,7 @@ class Fork(NamedTuple):
     end_x: int
     across: str
     along: str
-    turned: bool = False
+    alternate: bool = False
 
 
 class WiredFork(NamedTuple):
@@ -57,8 +57,8 @@ class WiredFork(NamedTuple):
         One bit high by numbers of directions; none of ``along`` if the end is in this row.
     east : Value
         Whether ``across`` leads east.
-    turned : Value
-        Whether its source chose the other way than addresses name, where sources choose.
+    alternate : Value
+        If sources choose: its source chose the route that addresses alone do not select.
     """
 
     source: "Value"
@@ -69,16 +69,17 @@ class WiredFork(NamedTuple):
     across: "Value"
     along: "Value"
     east: "Value"
-    turned: "Value"
+    alternate: "Value"
 
 
 class Routing(ABC):
     """Choice between the two directions that lead toward the destination.
 
-    ``port`` and ``between`` say the same, one in Python and one in hardware; neither is made from
-    the other. Packets of a pair of ends have one way at a time, so nothing but addresses and places
-    may decide, and what the source chose where it ``chooses``. No circle of links may wait for each
-    other, whatever it chooses: tests hold all that of every one.
+    ``port`` and ``between`` make the same choice, one in Python and one in hardware; neither is
+    derived from the other. Packets from one address to another have one route at a time. So only
+    addresses and positions may decide, and the choice of the source if it ``chooses``. Links must
+    not wait for each other in a cycle, whatever the source chooses. Tests check this of every
+    algorithm.
     """
 
     chooses: bool = False
@@ -105,5 +106,5 @@ class Routing(ABC):
         raise NotImplementedError
 
 
-ROUTINGS: Registry[Routing] = Registry("fred_hw.mesh.routings", "way through a mesh")
+ROUTINGS: Registry[Routing] = Registry("fred_hw.mesh.routings", "routing algorithm of a mesh")
 """Routing algorithms by name."""

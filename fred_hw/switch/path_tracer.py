@@ -90,8 +90,8 @@ class PathTracer(Unit):
                 out_of.word_select(port, width) == number + 1 for number in range(middle_switches)
             ]
             for o, name in ((self.gets, "gets"), (self.reached, "reached")):
-                ways = [getattr(part, name)[port // 2] for part in parts]
-                m.d.comb += o[port].eq((Cat(takes) & Cat(ways)).any())
+                reached = [getattr(part, name)[port // 2] for part in parts]
+                m.d.comb += o[port].eq((Cat(takes) & Cat(reached)).any())
 
     def _join(
         self, m: Module, sends: Value, marks: Value, takes: Value, ports: Iterable[int]

@@ -82,7 +82,7 @@ class UnicastRouter(Unit):
         within = self._descend(m, of_inputs)
         width = code_width(self.middle_switches)
         inputs, outputs = (
-            [one_hot_mux(ways, [Const(c + 1, width) for c in range(len(ways))]) for ways in side]
+            [one_hot_mux(one, [Const(c + 1, width) for c in range(len(one))]) for one in side]
             for side in (of_inputs, of_outputs)
         )
         m.d.comb += self.configuration.eq(Cat(*inputs, *within, *outputs))
@@ -117,13 +117,13 @@ class UnicastRouter(Unit):
                 # Whether an odd-odd path has an even-even neighbour at its input, and its output.
                 comes = [to[k - 1][0], (at[1::2] & even_to_even).any()]
                 goes = [(ends[k][1::2] & even_of_even).any(), of[k - 1][0]]
-                ways, back = (
+                forward, backward = (
                     Cat(~a & ~b, a, ~a & b) & odd.replicate(3)
                     for a, b, odd in ((comes[0], goes[0], to[k][1]), (comes[1], goes[1], of[k][1]))
                 )
                 m.d.comb += [
-                    inputs[k].eq(ways | Cat(0, 0, to[k][0])),
-                    outputs[k].eq(back | Cat(0, of[k][0], 0)),
+                    inputs[k].eq(forward | Cat(0, 0, to[k][0])),
+                    outputs[k].eq(backward | Cat(0, of[k][0], 0)),
                 ]
         return inputs, outputs
 

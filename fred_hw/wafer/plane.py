@@ -102,7 +102,7 @@ class Plane(FabricPlan[Chiplet]):
         below = next(one for one in both if self.wafer.above(one) in both)
         return self.wafer.switches[below].uplink_cycles
 
-    def exit(self, unit: int, source: int, destination: int, *, turned: bool = False) -> int:
+    def exit(self, unit: int, source: int, destination: int, *, alternate: bool = False) -> int:
         return self.port_for(unit, destination)
 
     def port_for(self, chiplet: int, address: int) -> int:

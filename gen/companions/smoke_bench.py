@@ -33,8 +33,12 @@ def smoke_bench(design: AnyDesign) -> str:
 
 
 def _head(design: AnyDesign) -> list[str]:
-    inputs = [(name, bits) for name, way, bits in design.ports if way == "input" and name != "clk"]
-    outputs = [(name, bits) for name, way, bits in design.ports if way == "output"]
+    inputs = [
+        (name, bits)
+        for name, direction, bits in design.ports
+        if direction == "input" and name != "clk"
+    ]
+    outputs = [(name, bits) for name, direction, bits in design.ports if direction == "output"]
     return [
         f"// Smoke test of {design.name}; `fred sim` runs the full verification.",
         f"module {design.name}_tb;",

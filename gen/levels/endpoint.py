@@ -48,8 +48,8 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
         return {**streams("s_axis", "m_axis", spec), "replay": kept, **common}
 
     def said(self, spec: SwitchSpec) -> dict[str, Any]:
-        ways = spec.protocol.ways
-        return spec.model_dump() | ({} if ways is None else {"mesh": ways.model_dump()})
+        routes = spec.protocol.routes
+        return spec.model_dump() | ({} if routes is None else {"mesh": routes.model_dump()})
 
     def check(self, spec: SwitchSpec, source: str) -> None:
         try:

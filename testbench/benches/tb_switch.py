@@ -163,7 +163,7 @@ def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
 
 
 @test
-async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) -> None:
+async def lone_packet_of_every_phase_takes_the_stated_latency(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.0, table)
     for phase in (one for one in table if one.flows):
@@ -184,7 +184,7 @@ async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) ->
 
 
 @one_phase_each
-async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
+async def urgent_packet_overtakes_those_of_the_same_ports(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     for wait in range(most + 2):
@@ -206,7 +206,7 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
 
 
 @scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
-async def phases_of_a_circuit_take_turns(dut: Any) -> None:
+async def phases_of_a_circuit_are_served_round_robin(dut: Any) -> None:
     """Let two sources send to one destination at full rate, each in its own phase."""
     table = [phase_of(number, 1, Flow((number,), (PORTS - 1,))) for number in range(2)]
     bench, rng = await started(dut, 0.0, table)
@@ -226,7 +226,7 @@ async def phases_of_a_circuit_take_turns(dut: Any) -> None:
 
 
 @waiting_test
-async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
+async def urgent_packet_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     sent = min(BEGUN + 4, PROTOCOL.buffer_packets)

@@ -99,7 +99,7 @@ async def flow_goes_on_after_a_lost_ack(dut: Any, direction: Any) -> None:
 
 
 @parts_test
-async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> None:
+async def broken_packet_is_stomped_and_retransmitted(dut: Any) -> None:
     phase = everyone()
     most = PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
@@ -170,7 +170,7 @@ async def numbers_wrap(dut: Any) -> None:
 
 
 @test
-async def flit_beyond_the_credits_is_told(dut: Any) -> None:
+async def flit_beyond_the_credits_is_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
     space = PROTOCOL.buffer_packets
@@ -233,7 +233,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
 
 
 @stuck_test
-async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
+async def packet_that_waits_too_long_is_given_up_and_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
     runs = runs_of(rng, phase, 2, most)

@@ -67,7 +67,7 @@ async def while_others_run(
 
 
 @test
-async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
+async def packet_of_a_phase_without_a_configuration_is_reported(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (0,)))
 
     async def act(bench: SwitchBench) -> None:
@@ -83,7 +83,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
 
 
 @test
-async def packet_that_is_too_long_is_told(dut: Any) -> None:
+async def packet_that_is_too_long_is_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0,), (0,))), PROTOCOL.packet_flits
 
     async def act(bench: SwitchBench) -> None:
@@ -97,7 +97,7 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
 
 
 @parts_test
-async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
+async def packets_of_unequal_length_in_a_flow_are_reported(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
 
     async def act(bench: SwitchBench) -> None:
@@ -120,7 +120,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
 
 
 @test
-async def unicast_to_an_address_without_a_route_is_told(dut: Any) -> None:
+async def unicast_to_an_address_without_a_route_is_reported(dut: Any) -> None:
     nowhere = {"unicast": 1, "destination": 0, "source": address_of(0)}
 
     async def act(bench: SwitchBench) -> None:
@@ -146,7 +146,7 @@ async def unicast_goes_by_the_route_that_is_written_last(dut: Any) -> None:
 
 
 @test
-async def header_of_unknown_kind_is_told(dut: Any) -> None:
+async def header_of_unknown_kind_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         bench.ports[0].to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
         await bench.cycles(10)
@@ -177,7 +177,7 @@ async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
 
 
 @test
-async def access_to_no_register_is_told(dut: Any) -> None:
+async def access_to_no_register_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         registers = bench.registers
         top = 1 << bench.access.registers.address_bits
@@ -189,7 +189,7 @@ async def access_to_no_register_is_told(dut: Any) -> None:
 
 
 @test
-async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
+async def write_of_a_part_of_a_register_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         address = bench.access.registers.register("IRQ_ENABLE").address
         assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR

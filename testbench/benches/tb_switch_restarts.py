@@ -77,7 +77,7 @@ async def give_up(bench: SwitchBench, phase: Phase) -> None:
 
 
 @test
-async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
+async def neighbour_with_other_sizes_is_refused_and_reported(dut: Any) -> None:
     bench, _ = await started(dut)
     sizes = SPEC.protocol.model_dump() | {"window_packets": PROTOCOL.window_packets // 2}
     other = SPEC.model_copy(update={"protocol": PROTOCOL.model_copy(update=sizes)})
@@ -136,7 +136,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
 
 
 @test
-async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) -> None:
+async def unicasts_from_before_a_reboot_are_reported_until_they_have_left(dut: Any) -> None:
     bench, _ = await started(dut)
     receiver = bench.ports[1].endpoint
     receiver.keeps_space = True
@@ -259,11 +259,13 @@ async def handshake_to_an_earlier_session_makes_no_link(dut: Any) -> None:
     bench, _ = await started(dut)
     port = bench.ports[0]
     port.to_switch.change = port.from_switch.change = lambda _: ()
-    for heard in (bench.session_id - 1, bench.session_id):
+    for peer in (bench.session_id - 1, bench.session_id):
         for _ in range(2):
-            port.to_switch.put(bench.codec.handshake(session_id=200, knows=1, heard=heard))
+            port.to_switch.put(
+                bench.codec.handshake(session_id=200, peer_known=1, peer_session_id=peer)
+            )
             await bench.cycles(30)
-        up = heard == bench.session_id
+        up = peer == bench.session_id
         assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up
         # While the link is not up nothing else counts, not even invalid flits.
         port.to_switch.put(bench.codec.pack(7, kind=len(KINDS)))

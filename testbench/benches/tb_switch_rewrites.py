@@ -164,7 +164,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
 
 
 @test
-async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
+async def packets_in_queues_are_reported_by_phase(dut: Any) -> None:
     bench, rng = await started(dut, phases=[everyone(0, 0), everyone(1, 1)][: PROTOCOL.phases])
     for phase in (everyone(0, 0), everyone(1, 1))[: PROTOCOL.phases]:
         others = [one for one in range(PROTOCOL.phases) if one != phase.number]

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 
 from fred_hw.endpoint.flow_receiver import FlowReceiver
-from fred_hw.endpoint.way_keeper import WayKeeper
+from fred_hw.endpoint.route_keeper import RouteKeeper
 
 from .fault import broken
 
@@ -37,13 +37,13 @@ def no_reply(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.ask.valid.eq(0)
 
 
-@broken(WayKeeper, {"link of a mesh": "a way that changes"})
+@broken(RouteKeeper, {"link of a mesh": "a route that changes"})
 def chooses_always(m: Module, sound: Any, ports: Any) -> None:
     """A packet takes the less loaded route, even while others are in flight."""
     m.d.comb += [sound.oldest.eq(ports.begun), sound.again.eq(0)]
 
 
-@broken(WayKeeper, {"link of a mesh": "a way that changes"})
+@broken(RouteKeeper, {"link of a mesh": "a route that changes"})
 def forgets_copies(m: Module, sound: Any, ports: Any) -> None:
     """Retransmitted packets do not block a change of route."""
     m.d.comb += sound.again.eq(0)

@@ -8,12 +8,18 @@ from fred_hw.gates.select import any_of, selected
 from fred_hw.mesh.allocator import Allocator
 from fred_hw.mesh.crossbar import Crossbar
 from fred_hw.mesh.packet_queue import PacketQueue
-from fred_hw.mesh.way import Way
+from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.switch.ports.output_port import OutputPort
 
 from .fault import broken
 
-__all__ = ["held_by_the_dead", "never_stuck", "never_urgent", "turns_both_ways", "wrong_way_across"]
+__all__ = [
+    "allows_all_turns",
+    "held_by_the_dead",
+    "never_stuck",
+    "never_urgent",
+    "wrong_way_across",
+]
 
 
 @broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
@@ -45,8 +51,8 @@ def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
         m.d.comb += ports.injection.space.eq(0)
 
 
-@broken(Way, {"saturated mesh": "wedged"})
-def turns_both_ways(m: Module, sound: Any, ports: Any) -> None:
+@broken(RouteComputation, {"saturated mesh": "wedged"})
+def allows_all_turns(m: Module, sound: Any, ports: Any) -> None:
     """Packets of odd sources take the column first, so that cyclic waits are possible."""
     places = [(one.x, one.y) for one in sound.mesh.plan.places]
     x, y = (

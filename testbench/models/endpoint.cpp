@@ -40,7 +40,7 @@ class NumberedEndpoint final : public Endpoint {
     }
     uint64_t payload(unsigned) override { return 0; }
     // As often as a source may, and in the midst of packets: the worst for their order.
-    bool turns(const Sending& flow) override { return !flow.turned; }
+    bool alternates(const Sending& flow) override { return !flow.alternate; }
     bool leaves(const Sending& flow) override { return flow.begun % 3 == 0; }
     void take(Receiving&, const Header&, uint64_t) override { port_.taken = true; }
     unsigned consume(unsigned circuit) override {

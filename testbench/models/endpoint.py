@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from fred_hw.protocol import (
+    ALTERNATE,
     CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
-    TURNED,
     Kind,
     absent_fields,
 )
@@ -26,7 +26,7 @@ from .protocol_header import FIELDS, SIZES, protocol_header, protocol_sizes
 __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library", "fitting"]
 
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
-CARRYING = (DATA, TURNED)
+CARRYING = (DATA, ALTERNATE)
 
 _SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 

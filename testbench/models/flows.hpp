@@ -15,9 +15,9 @@ struct Header {
 #undef FIELD
 };
 
-inline bool carries(unsigned kind) { return kind == DATA || kind == TURNED; }
+inline bool carries(unsigned kind) { return kind == DATA || kind == ALTERNATE; }
 
-// How crowded the ways out of a router are, as it tells with acks, nacks and credits: see
+// Load of the outputs of a router, which it reports with acks, nacks and credits: see
 // fred_hw/link/crowding.py.
 constexpr unsigned BLOCKED = 8;
 inline std::array<unsigned, 4> crowding_of(const Header& h) {
@@ -28,13 +28,13 @@ inline std::array<unsigned, 4> crowding_of(const Header& h) {
 struct Sending {
     unsigned phase = 0, peer = 0, generation = 0;
     uint64_t total = 0, base = 0, next = 0, begun = 0, since = 0;
-    // Where sources choose ways: which of two it goes, and whether packets of it may be under way
-    // though all are acked: some were sent twice, and none that was sent after them is acked.
-    // It holds what was not sent yet to go the other way when all is acked.
-    bool turned = false, doubtful = false, holds = false;
+    // If sources choose routes: which of two routes it takes, and whether duplicates of its packets
+    // may be in flight though all are acked, as no packet sent after these duplicates is acked.
+    // It holds packets that were not sent yet, to take the other route when all others are acked.
+    bool alternate = false, doubtful = false, holds = false;
     uint64_t behind = 0;  // the first that was not sent with those
 
-    bool under_way() const { return base != begun || doubtful; }
+    bool in_flight() const { return base != begun || doubtful; }
     void again() {
         doubtful = true;
         holds = false;
@@ -46,12 +46,12 @@ struct Sending {
 // What a port has received of a flow: packets, and flits of the one that is coming in.
 struct Receiving {
     unsigned phase = 0, peer = 0, generation = 0, index = 0;
-    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
+    uint64_t expected = 0, reported = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
     bool refused = false, flows = false;
     std::array<bool, KINDS> due{};  // answers
 
-    // Packets that no ack has told of.
-    uint64_t owed() const { return expected - told + repeated; }
+    // Packets that no ack has reported.
+    uint64_t owed() const { return expected - reported + repeated; }
 };
 
 struct Counts {

@@ -2,6 +2,7 @@
 
 from fred_hw.protocol import (
     ADDRESSES,
+    ALTERNATE,
     CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
@@ -9,7 +10,6 @@ from fred_hw.protocol import (
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
-    TURNED,
     Kind,
     ProtocolSpec,
     absent_fields,
@@ -26,7 +26,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
         "data_bits": spec.data_width,
         "digest": spec.digest,
         **{name: int(getattr(spec.protocol, name)) for name in ProtocolSpec.model_fields},
-        "chooses": int(spec.protocol.ways is not None),
+        "chooses": int(spec.protocol.routes is not None),
         "buffer_flits": spec.protocol.buffer_flits,
         "quiet_cycles": spec.protocol.quiet_cycles,
         "ack_cycles": spec.protocol.ack_cycles,
@@ -51,7 +51,7 @@ def protocol_header() -> str:
         "CIRCUITS": DATA_COUNT,
         "CONTROL": CONTROL,
         "KINDS": len(KINDS),
-        "TURNED": TURNED,
+        "ALTERNATE": ALTERNATE,
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)

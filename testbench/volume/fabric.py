@@ -40,7 +40,7 @@ class Fabric:
         joined = npus | {place: len(npus) + other for place, other in links.items()}
         return [joined[switch, port] for switch in range(self.switches) for port in range(ports)]
 
-    def way(self, switch: int, npu: int) -> int:
+    def port_toward(self, switch: int, npu: int) -> int:
         """Return the output port of a switch for packets to an NPU."""
         its, port = self.npus[npu]
         if its == switch:

@@ -114,8 +114,8 @@ class LinkBench : ClockedTop {
         *links_[end].m_ready = !rng_.percent(options_.link_stall);
     }
 
-    // Where sources choose ways: tell how crowded they are, as a router would, which is anything
-    // here, and note acks.
+    // If sources choose routes: report a random load of their outputs, as a router would, and note
+    // acks.
     void pass_router(unsigned end, Header& h, Flit& flit) {
         if (h.kind != ACK && h.kind != NACK && h.kind != CREDIT) return;
         h.index = rng_.below(16);
@@ -129,20 +129,20 @@ class LinkBench : ClockedTop {
         flow.settle();
     }
 
-    // A packet of unicasts keeps to the way of those before, unless none can be under way.
-    void check_way(unsigned end, const Header& h) {
+    // A unicast packet takes the route of those before it, unless none of them can be in flight.
+    void check_route(unsigned end, const Header& h) {
         Sending& flow = watches_[end].unicasts;
         const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK;
-        const bool turned = h.kind == TURNED;
+        const bool alternate = h.kind == ALTERNATE;
         // One that has just been acked may be on its way here.
         const uint64_t number = flow.base + ahead - (ahead > WINDOW_PACKETS ? SEQUENCE_MASK + 1 : 0);
         if (number < flow.begun) flow.again();
-        if (turned != flow.turned) {
+        if (alternate != flow.alternate) {
             ++changes_;
-            if (flow.under_way())
-                rules_.violation(now_, end, "a way that changes at packet %u", h.sequence);
+            if (flow.in_flight())
+                rules_.violation(now_, end, "a route that changes at packet %u", h.sequence);
         }
-        flow.turned = turned;
+        flow.alternate = alternate;
         flow.begun = std::max(flow.begun, number + 1);
     }
 
@@ -156,9 +156,9 @@ class LinkBench : ClockedTop {
         Header h;
         if (watch.check(flit, h, end, now_, rules_) == Watch::STOMPED)
             rules_.violation(now_, end, "a source that spoils a flit");
-        if (h.kind <= HANDSHAKE || h.kind == TURNED) ++watch.kinds[h.kind == TURNED ? DATA : h.kind];
+        if (h.kind <= HANDSHAKE || h.kind == ALTERNATE) ++watch.kinds[h.kind == ALTERNATE ? DATA : h.kind];
         if (h.kind == ASK) rules_.violation(now_, end, "a source that asks");
-        if (CHOOSES && h.unicast && carries(h.kind) && h.index == 0) check_way(end, h);
+        if (CHOOSES && h.unicast && carries(h.kind) && h.index == 0) check_route(end, h);
         if (carries(h.kind) && h.index == 0 && h.circuit < CIRCUITS) {
             const unsigned space = (watch.limits[h.circuit] - h.link_sequence) & LINK_SEQUENCE_MASK;
             if (space <= h.last || space > BUFFER_FLITS)

@@ -61,7 +61,7 @@ class EndpointPair(Unit):
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
-        paths = spec.protocol.ways
+        paths = spec.protocol.routes
         self.addresses = (0, 1 if paths is None else paths.width * paths.height - 1)
         self.unit_name = "endpoint_pair"
         fields = spec.protocol.fields

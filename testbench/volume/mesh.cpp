@@ -37,11 +37,11 @@ public:
     bool dropped() const { return top_.dropped; }
 };
 
-// What is told of all ends.
+// Counts of all endpoints.
 struct Totals {
     uint64_t sent = 0, came = 0, flits = 0, wrong = 0, packets = 0, least = ~uint64_t{0};
-    // Choices of the way that addresses do not name, and ways that were left as they were blocked.
-    uint64_t turned = 0, left_ways = 0;
+    // Choices of the alternate route, and routes that were left because they were blocked.
+    uint64_t alternate = 0, left_routes = 0;
     double latency = 0;
     Counts counts;
 };
@@ -74,17 +74,17 @@ class End final : private Endpoint {
         number_ = flow.next;
         return options_.flits;
     }
-    // The way that fewer packets wait for at the router, where there are two.
-    bool turns(const Sending& flow) override {
+    // If there are two routes: whether fewer packets wait at the router for the alternate one.
+    bool alternates(const Sending& flow) override {
         const auto [named, other] = CHOICES[address_][flow.peer];
-        totals_.turned += crowding_[other] < crowding_[named];
+        totals_.alternate += crowding_[other] < crowding_[named];
         return crowding_[other] < crowding_[named];
     }
     // Where it is blocked there and would not be on the other one.
     bool leaves(const Sending& flow) override {
         const auto [named, other] = CHOICES[address_][flow.peer];
-        const bool left = blocked(flow.turned ? other : named) && !blocked(flow.turned ? named : other);
-        totals_.left_ways += left && !flow.holds;
+        const bool left = blocked(flow.alternate ? other : named) && !blocked(flow.alternate ? named : other);
+        totals_.left_routes += left && !flow.holds;
         return left;
     }
     uint64_t payload(unsigned index) override {
@@ -231,7 +231,7 @@ class Mesh {
                                          [](const End& end) { return end.all_sent(); });
     }
 
-    // Whether packets wait, and nothing has come to any end for longer than the longest way takes.
+    // Whether packets wait, and nothing has come to any end for longer than the longest route takes.
     bool wedged() {
         if (totals_.flits != seen_) seen_ = totals_.flits, since_ = now_;
         return now_ - since_ > options_.idle_limit && !done();
@@ -274,8 +274,8 @@ public:
         json.add("dropped", dropped_);
         json.add("wedged", !done());
         json.add("resent", t.counts.resent);
-        json.add("turned", t.turned);
-        json.add("left_ways", t.left_ways);
+        json.add("alternate", t.alternate);
+        json.add("left_routes", t.left_routes);
         json.add("cycles", now_);
         add_faults(json, "faults_from_ends", from_);
         add_faults(json, "faults_to_ends", to_);

@@ -108,7 +108,7 @@ def _choices(plan: MeshPlan) -> list[list[list[int]]]:
     """
     ends = range(plan.npus)
     return [
-        [[plan.exit(a, a, b, turned=turned) % 4 for turned in (False, True)] for b in ends]
+        [[plan.exit(a, a, b, alternate=alternate) % 4 for alternate in (False, True)] for b in ends]
         for a in ends
     ]
 

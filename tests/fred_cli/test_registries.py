@@ -48,7 +48,10 @@ ESTIMATE = "estimate --topology fred-d --workload"
 REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "number format": (FORMATS, "gen tiny-2 -o out --set format=newcome"),
     "operation": (OPERATIONS, "gen tiny-2 -o out --set operation=newcome"),
-    "way through a mesh": (ROUTINGS, f"gen {MESH} --level router -o out --set routing=newcome"),
+    "routing algorithm of a mesh": (
+        ROUTINGS,
+        f"gen {MESH} --level router -o out --set routing=newcome",
+    ),
     "algorithm on a mesh": (MESH_ALGORITHMS, f"route {MESH} --algorithm newcome"),
     "algorithm": (ALGORITHMS, "collective --topology fred-d --algorithm newcome"),
     "section": (SECTIONS, "reproduce --section newcome"),

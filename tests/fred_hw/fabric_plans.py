@@ -23,7 +23,7 @@ def links_in_order(plan: FabricPlan[Any], choices: Iterable[bool] = (False,)) ->
     """
     waits: dict[End, set[End]] = defaultdict(set)
     addresses = range(plan.addresses)
-    for source, destination, turned in product(addresses, addresses, choices):
-        for link, following in pairwise(plan.route(source, destination, turned=turned)):
+    for source, destination, alternate in product(addresses, addresses, choices):
+        for link, following in pairwise(plan.route(source, destination, alternate=alternate)):
             waits[link].add(following)
     return list(TopologicalSorter(waits).static_order())

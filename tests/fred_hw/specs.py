@@ -53,7 +53,7 @@ FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     """Return a size for each name that a parameter of a public unit has, those of a lane apart.
 
-    Sources choose ways, so that units have all that they may have.
+    Sources choose routes, so that units have all that they may have.
     """
     names = {"parts": "all"}
     counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "machines": 1}

@@ -142,6 +142,6 @@ def test_units_of_a_mesh_whose_sources_choose_ways_say_so(level: str, tmp_path: 
             assert lint(tmp_path, design.name, *files) == (0, "")
     assert said[0]["link_digest"] != said[1]["link_digest"]
     assert said[0]["name"] != said[1]["name"]
-    assert said[1]["streams"]["kinds"] == [*said[0]["streams"]["kinds"], "turned"]
+    assert said[1]["streams"]["kinds"] == [*said[0]["streams"]["kinds"], "alternate"]
     assert said[1]["streams"]["crowding"]["south"] == [36, 4]
     assert "crowding" not in said[0]["streams"]

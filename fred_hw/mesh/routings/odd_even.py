@@ -52,12 +52,12 @@ def wired_allowed(m: "Module", fork: WiredFork) -> tuple["Value", "Value"]:
     here, along = fork.here, fork.along
     columns = [Const(column, here.x.shape()) for column in fork.columns]
     start = wire(m, "start", selected(fork.source, columns), width=len(here.x))
-    beside = wire(m, "beside", fork.end.x == here.x + 1)
+    adjacent = wire(m, "adjacent", fork.end.x == here.x + 1)
     turns, goes_on = Signal(), Signal()
     with m.If(fork.east):
         m.d.comb += [
             turns.eq(here.x[0] | (here.x == start)),
-            goes_on.eq(fork.end.x[0] | ~beside | ~along.any()),
+            goes_on.eq(fork.end.x[0] | ~adjacent | ~along.any()),
         ]
     with m.Else():
         m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]

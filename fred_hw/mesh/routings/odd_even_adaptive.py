@@ -19,14 +19,14 @@ __all__ = ["OddEvenAdaptive"]
 
 
 class OddEvenAdaptive(Routing):
-    """Free choice among the ports of odd-even: parity selects one of two, ``turned`` the other."""
+    """Free choice among the ports of odd-even: parity selects one, ``alternate`` the other."""
 
     chooses = True
 
     def port(self, fork: Fork) -> str:
         leaves, goes_on = allowed(fork)
         parity = (fork.ends[0] ^ fork.ends[1]).bit_count() % 2 == 1
-        return fork.along if leaves and (parity != fork.turned or not goes_on) else fork.across
+        return fork.along if leaves and (parity != fork.alternate or not goes_on) else fork.across
 
     def between(self, m: "Module", fork: WiredFork) -> "Value":
         from amaranth.hdl import Mux
@@ -34,7 +34,7 @@ class OddEvenAdaptive(Routing):
         from fred_hw.gates.wire import wire
 
         leaves, goes_on = wired_allowed(m, fork)
-        chosen = wire(m, "chosen", self.named(fork) ^ fork.turned)
+        chosen = wire(m, "chosen", self.named(fork) ^ fork.alternate)
         return Mux(leaves & (chosen | ~goes_on), fork.along, fork.across)
 
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
@@ -42,9 +42,9 @@ class OddEvenAdaptive(Routing):
         return leaves & goes_on
 
     def choice(self, spec: "SwitchSpec") -> "Unit":
-        from fred_hw.mesh.way_choice import WayChoice
+        from fred_hw.mesh.route_choice import RouteChoice
 
-        return WayChoice(spec=spec)
+        return RouteChoice(spec=spec)
 
     def named(self, fork: WiredFork) -> "Value":
         return fork.destination.xor() ^ fork.source.xor()

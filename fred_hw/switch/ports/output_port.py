@@ -113,7 +113,7 @@ class OutputPort(Unit):
             "o": Out(framed_signature(spec)),
             "message": In(message_stream(spec)),
             "credit": In(credit_signature(spec)),
-            **({} if spec.protocol.ways is None else {"crowding": In(crowding_layout())}),
+            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
             "handshake": In(stream.Signature(handshake_layout())),
             **dict.fromkeys(("down", "closing", "begins"), In(1)),
             "empty": Out(1),
@@ -212,7 +212,7 @@ class OutputPort(Unit):
             sender.begins.eq(self.begins),
             self.empty.eq(sender.empty),
         ]
-        if self.spec.protocol.ways is not None:
+        if self.spec.protocol.routes is not None:
             m.d.comb += sender.crowding.eq(self.crowding)
         expected, known = self._carried(m, enters, frame)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Contract of what links carry where sources choose ways: see fred_hw.link.crowding."""
+"""Contract of what links carry where sources choose routes: see fred_hw.link.crowding."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.framer import Framer
 from fred_hw.link.header import header_layout
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import CONTROL, HEADER_FIELDS, TURNED, Kind
+from fred_hw.protocol import ALTERNATE, CONTROL, HEADER_FIELDS, Kind
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import FRAMED, LINK, framed_flit, link_flit
@@ -46,14 +46,14 @@ def test_messages_tell_how_crowded_ways_are(kind: Kind) -> None:
     assert (fields["destination"], fields["source"]) == (3, 1)
 
 
-@pytest.mark.parametrize("turned", [0, 1])
-def test_data_says_which_way_it_goes_and_nothing_else(turned: int) -> None:
+@pytest.mark.parametrize("alternate", [0, 1])
+def test_data_carries_its_route_and_nothing_else(alternate: int) -> None:
     known = {"phase": SPEC.protocol.online, "destination": 3, "source": 1, "length": 2}
     frame = {f"descriptor.{k}": v for k, v in known.items()} | {"link_sequence": 4, "index": 1}
-    frame |= {"descriptor.turned": turned}
+    frame |= {"descriptor.alternate": alternate}
     given = {f"i.payload.frame.{k}": v for k, v in frame.items()}
     fields = framed(**given, **{"i.valid": 1, "i.payload.crc": CODEC.crc(0, 0)})
-    assert fields["kind"] == (TURNED if turned else Kind.DATA)
+    assert fields["kind"] == (ALTERNATE if alternate else Kind.DATA)
     assert (fields["index"], fields["last"], fields["link_sequence"]) == (1, 2, 4)
 
 
@@ -65,7 +65,7 @@ def deframed(flits: list[Flit], watch: list[str], spec: Any = SPEC) -> list[Any]
 def test_what_a_router_tells_is_seen_a_cycle_later_and_not_in_flits_that_tell_nothing() -> None:
     kinds = [Kind.ACK, Kind.CREDIT, Kind.NACK, Kind.SYNC]
     flits = [CODEC.pack(kind=kind, circuit=CONTROL, **TOLD) for kind in kinds]
-    flits += [CODEC.pack(kind=kind, circuit=0, **ENDS) for kind in (Kind.DATA, TURNED)]
+    flits += [CODEC.pack(kind=kind, circuit=0, **ENDS) for kind in (Kind.DATA, ALTERNATE)]
     names = [f"crowding.payload.{name}" for name in COUNTS]
     seen = deframed(flits, ["crowding.valid", *names])
     assert [one[0] for one in seen] == [1, 1, 1, 0, 0, 0]
@@ -80,16 +80,16 @@ def test_a_flit_that_is_damaged_tells_nothing() -> None:
 def test_a_packet_goes_one_way_with_all_its_flits() -> None:
     one, two = (
         [CODEC.pack(kind=kind, circuit=0, index=k, last=1, **ENDS) for k in range(2)]
-        for kind in (TURNED, Kind.DATA)
+        for kind in (ALTERNATE, Kind.DATA)
     )
-    watch = ["o[0].valid", "o[0].word.descriptor.turned", "dropped", "kind_error"]
+    watch = ["o[0].valid", "o[0].word.descriptor.alternate", "dropped", "kind_error"]
     assert deframed(one, watch) == [(1, 1, 0, 0), (1, 1, 0, 0)]
     assert deframed([one[0], two[1]], watch) == [(1, 1, 0, 0), (0, 0, 1, 0)]
 
 
 def test_elsewhere_no_such_kind_exists() -> None:
     codec = FlitCodec(LINK)
-    flits = [codec.pack(kind=TURNED, circuit=0, **ENDS)]
+    flits = [codec.pack(kind=ALTERNATE, circuit=0, **ENDS)]
     assert deframed(flits, ["o[0].valid", "kind_error"], LINK) == [(0, 1)]
 
 
@@ -105,4 +105,4 @@ def test_places_are_free_in_messages() -> None:
     for field, low in CROWDING_PLACES.values():
         assert low + CROWDING_BITS <= len(header[field])
         assert field not in ("sequence", "destination", "source", "credit_limit", "credit_circuit")
-    assert 1 << HEADER_FIELDS["kind"].bits > TURNED
+    assert 1 << HEADER_FIELDS["kind"].bits > ALTERNATE

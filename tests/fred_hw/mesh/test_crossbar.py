@@ -17,7 +17,7 @@ def seen(cycles: list[dict[str, int]]) -> list[tuple[int, ...]]:
 
 def test_latency_is_a_cycle_and_throughput_a_flit_per_port_and_cycle() -> None:
     rng, cycles, want = random.Random(1), [], []
-    ways = [rng.sample(range(PORTS), PORTS) for _ in range(21)]
+    paths = [rng.sample(range(PORTS), PORTS) for _ in range(21)]
     for number in range(20):
         flits = [rng.randrange(256) for _ in range(PORTS)]
         cycle = {
@@ -25,10 +25,10 @@ def test_latency_is_a_cycle_and_throughput_a_flit_per_port_and_cycle() -> None:
             for k in range(PORTS)
             for name, value in (("valid", 1), ("data", flits[k]))
         }
-        cycles.append(cycle | {f"paths[{k}]": 1 << ways[number + 1][k] for k in range(PORTS)})
-        want.append(tuple(part for k in range(PORTS) for part in (1, flits[ways[number][k]])))
+        cycles.append(cycle | {f"paths[{k}]": 1 << paths[number + 1][k] for k in range(PORTS)})
+        want.append(tuple(part for k in range(PORTS) for part in (1, flits[paths[number][k]])))
     # The paths of the first flits are said a cycle before them.
-    before = {f"paths[{k}]": 1 << ways[0][k] for k in range(PORTS)}
+    before = {f"paths[{k}]": 1 << paths[0][k] for k in range(PORTS)}
     assert seen([before, *cycles, {}])[2:] == want
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from fred_hw.fabric_plan import End
 from fred_hw.mesh.plan import DIRECTIONS, Place
+from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.mesh.routing import ROUTINGS, Fork
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.way import Way
 from tests.fred_hw.fabric_plans import links_in_order
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
@@ -40,28 +40,31 @@ def test_a_router_has_the_ports_that_lead_somewhere() -> None:
 
 
 def choices(routing: str) -> tuple[bool, ...]:
-    """Return what a source may say of its way."""
+    """Return what a source may choose of its route."""
     return (False, True) if ROUTINGS[routing].chooses else (False,)
 
 
-BOTH = [(routing, turned) for routing in ROUTINGS for turned in choices(routing)]
+BOTH = [(routing, alternate) for routing in ROUTINGS for alternate in choices(routing)]
 
 
-@pytest.mark.parametrize(("routing", "turned"), BOTH)
-def test_ways_are_those_of_the_routers(routing: str, turned: bool) -> None:
+@pytest.mark.parametrize(("routing", "alternate"), BOTH)
+def test_routes_are_those_of_the_routers(routing: str, alternate: bool) -> None:
     mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
     asked, wanted = [], []
     for source, destination in product(range(mesh.routers), repeat=2):
-        first, *others = mesh.plan.route(source, destination, turned=turned)
+        first, *others = mesh.plan.route(source, destination, alternate=alternate)
         assert first == End("npu", source)
         assert others[-1][:2] == ("unit", destination)
         for _, unit, port in others:
             here = mesh.plan.units[unit]
             asked.append({"source": source, "destination": destination})
             asked[-1] |= {"here.x": here.x, "here.y": here.y}
-            asked[-1] |= {"turned": 1} if turned else {}
+            asked[-1] |= {"alternate": 1} if alternate else {}
             wanted.append((here.numbers[port], 0))
-    assert trace(Way(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"]) == wanted
+    assert (
+        trace(RouteComputation(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"])
+        == wanted
+    )
 
 
 class EitherWay(Xy):
@@ -89,12 +92,15 @@ def test_a_circle_is_seen() -> None:
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
     mesh = MeshSpec(width=4, height=4, lanes=1, controllers=False, routing="odd_even_adaptive")
     pairs = list(product(range(16), repeat=2))
-    ways = [[mesh.plan.route(*pair, turned=turned) for turned in (False, True)] for pair in pairs]
-    assert all(len(named) == len(other) for named, other in ways)
+    routes = [
+        [mesh.plan.route(*pair, alternate=alternate) for alternate in (False, True)]
+        for pair in pairs
+    ]
+    assert all(len(named) == len(other) for named, other in routes)
     across = sum(a % 4 != b % 4 and a // 4 != b // 4 for a, b in pairs)
-    apart = sum(named != other for named, other in ways)
+    apart = sum(named != other for named, other in routes)
     # None from column 1 to those beside it, nor from 3 to 2: a packet may turn in one alone.
     assert (across, apart) == (144, 144 * 9 // 12)
     # Without a choice they are those of odd-even.
     fixed = mesh.with_changes(routing="odd_even")
-    assert [named for named, _ in ways] == [fixed.plan.route(*pair) for pair in pairs]
+    assert [named for named, _ in routes] == [fixed.plan.route(*pair) for pair in pairs]

@@ -100,7 +100,7 @@ def test_a_campaign_is_a_function_of_its_seed(fabric: str) -> None:
 
 def test_short_campaigns_cover_all_fabrics() -> None:
     assert [*SHORT] == [*FABRICS]
-    assert FABRICS["adaptive"].campaign(0).program.link.protocol.ways is not None
+    assert FABRICS["adaptive"].campaign(0).program.link.protocol.routes is not None
 
 
 @pytest.mark.parametrize("fabric", FABRICS)

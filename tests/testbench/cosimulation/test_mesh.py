@@ -100,7 +100,7 @@ def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
 def test_traffic_passes_where_packets_may_turn_either_way(mesh: MeshSpec, tmp_path: Path) -> None:
     # What ends do wrong is the same to every routing, and tested above.
     less = mesh.with_changes(height=2)  # columns of both kinds, and rows to turn into
-    # Ends that choose ways change them as often as they may, which takes longer.
+    # Sources that choose routes change them as often as they may, which takes longer.
     tests = QUICK if ROUTINGS[mesh.routing].chooses else TRAFFIC
     found = cosimulate_mesh(less, tmp_path, packets=1, seed=2, tests=tests)
     assert [(test.name, test.message) for test in found.failures] == []

@@ -17,19 +17,19 @@ def test_all_ports_are_joined_once_and_both_ways() -> None:
 
 
 def test_unicasts_go_up_unless_they_are_there() -> None:
-    assert [[TWO.way(switch, npu) for npu in range(6)] for switch in (0, 2, 3)] == [
+    assert [[TWO.port_toward(switch, npu) for npu in range(6)] for switch in (0, 2, 3)] == [
         [0, 1, 2, 2, 2, 2],
         [2, 2, 2, 2, 0, 1],
         [0, 0, 1, 1, 2, 2],
     ]
-    assert [one_level(3).way(0, npu) for npu in range(3)] == [0, 1, 2]
+    assert [one_level(3).port_toward(0, npu) for npu in range(3)] == [0, 1, 2]
 
 
 def test_an_all_reduce_goes_up_through_both_levels_and_down() -> None:
     everyone = Flow(tuple(range(6)), tuple(range(6)))
     leaf = [Flow((0, 1), (2,)), Flow((2,), (0, 1))]
     assert TWO.parts(everyone) == {0: leaf, 1: leaf, 2: leaf, 3: [Flow((0, 1, 2), (0, 1, 2))]}
-    assert TWO.links(everyone) == {(k, way) for k in range(3) for way in ("up", "down")}
+    assert TWO.links(everyone) == {(k, side) for k in range(3) for side in ("up", "down")}
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_sources_leave_ways_that_are_blocked_and_lose_no_order() -> None:
     found = {one: run_mesh(program(one), full("transpose")) for one in ("xy", *ADAPTIVE)}
     for one in ADAPTIVE:
         assert found[one]["right"], found
-        assert found[one]["left_ways"] > 20
+        assert found[one]["left_routes"] > 20
         assert found[one]["accepted"] > 1.15 * found["xy"]["accepted"]
-    assert found["xy"]["left_ways"] == 0
+    assert found["xy"]["left_routes"] == 0
 
 
 HIT = MeshLoad(load=0.4, faults_per_million=500, timeout_cycles=1024, measure=27_000)

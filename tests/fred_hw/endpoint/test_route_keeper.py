@@ -1,11 +1,11 @@
-"""Contract of fred_hw.endpoint.way_keeper: when a flow may take another way, and which."""
+"""Contract of fred_hw.endpoint.route_keeper: when a flow may change its route, and to which."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from fred_hw.endpoint.way_keeper import WayKeeper
+from fred_hw.endpoint.route_keeper import RouteKeeper
 from fred_hw.link.crowding import CROWDING_PLACES
 from fred_hw.mesh.spec import MeshSpec
 from tests.fred_hw.simulation import known, trace
@@ -16,8 +16,8 @@ SPEC = MESH.link
 ONLINE = SPEC.protocol.online
 HERE, THERE = 0, 7  # from the north-west corner to the east of the row below
 NAMED, OTHER = (
-    MESH.plan.units[HERE].ports[MESH.plan.exit(HERE, HERE, THERE, turned=turned)]
-    for turned in (False, True)
+    MESH.plan.units[HERE].ports[MESH.plan.exit(HERE, HERE, THERE, alternate=alternate)]
+    for alternate in (False, True)
 )
 BLOCKED = 8
 FLOW = {"address": HERE, "flow.peer": THERE, "flow.phase": ONLINE}
@@ -31,7 +31,7 @@ FREE, FULL = crowded(), crowded(**{NAMED: 3, OTHER: 1})
 STUCK, BOTH = crowded(**{NAMED: BLOCKED}), crowded(**{NAMED: BLOCKED, OTHER: BLOCKED})
 
 
-def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str] = ("turned",)) -> list[Any]:
+def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str] = ("alternate",)) -> list[Any]:
     """Return what the keeper shows; inputs stay until they are given anew, strobes for a cycle."""
     strobes = dict.fromkeys(("begins", "again", "acknowledged", "load", "rst"), 0)
     kept: dict[str, int] = {**FLOW, **FREE, "oldest": 0, "begun": 0, "number": 0}
@@ -39,7 +39,7 @@ def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str] = ("turned",))
     for one in inputs:
         kept |= {name: value for name, value in one.items() if name not in strobes}
         cycles.append({**kept, **strobes, **one})
-    return trace(known(WayKeeper(spec=SPEC)), cycles, watch)
+    return trace(known(RouteKeeper(spec=SPEC)), cycles, watch)
 
 
 BEGIN = {"begins": 1}
@@ -50,20 +50,20 @@ def test_both_ports_of_the_first_router_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("crowding", "turned"),
+    ("crowding", "alternate"),
     [
         pytest.param(FREE, 0, id="none is crowded"),
         pytest.param(FULL, 1, id="more wait for the named one"),
         pytest.param(crowded(**{NAMED: 1, OTHER: 3}), 0, id="more wait for the other one"),
         pytest.param(crowded(**{NAMED: 3, OTHER: 3}), 0, id="as many wait for both"),
         pytest.param(crowded(**{NAMED: 7, OTHER: BLOCKED}), 0, id="the other one is blocked"),
-        pytest.param(crowded(north=15, west=15), 0, id="ways elsewhere are crowded"),
+        pytest.param(crowded(north=15, west=15), 0, id="other routes are crowded"),
     ],
 )
 def test_the_first_packet_takes_the_less_crowded_way(
-    crowding: Mapping[str, int], turned: int
+    crowding: Mapping[str, int], alternate: int
 ) -> None:
-    assert run([crowding, BEGIN, {"begun": 1}])[1:] == [turned] * 2
+    assert run([crowding, BEGIN, {"begun": 1}])[1:] == [alternate] * 2
 
 
 def test_latency_from_what_the_router_tells_to_the_choice_is_a_cycle() -> None:
@@ -78,9 +78,9 @@ def test_the_way_stays_while_a_packet_is_not_acknowledged() -> None:
 
 
 def doubted(*behind: Mapping[str, int]) -> list[Any]:
-    """Let packets 0 and 1 go by the other way, and 0 be sent twice; return what comes then."""
+    """Let packets 0 and 1 take the other route, and 0 be sent twice; return what comes then."""
     first = [FULL, BEGIN, {**FREE, "begun": 1}, BEGIN, {"begun": 2}, {"again": 1}]
-    return run([*first, *behind], ("turned", "kept.doubtful"))[len(first) :]
+    return run([*first, *behind], ("alternate", "kept.doubtful"))[len(first) :]
 
 
 def test_a_copy_may_be_under_way_though_all_packets_are_acknowledged() -> None:
@@ -99,7 +99,7 @@ def test_a_packet_that_begins_as_others_are_sent_again_is_no_proof() -> None:
     first = [FULL, BEGIN, {**FREE, "begun": 1}, {"begins": 1, "again": 1}, {"begun": 2}]
     acked = [{"acknowledged": 1, "number": 2}, {"oldest": 2}, BEGIN, {"begun": 3}]
     proof = [{"acknowledged": 1, "number": 3}, {"oldest": 3}, BEGIN]
-    found = run([*first, *acked, *proof], ("turned",))
+    found = run([*first, *acked, *proof], ("alternate",))
     assert found[1:] == [1] * 10 + [0]
 
 
@@ -114,7 +114,7 @@ def test_numbers_come_round_behind_copies() -> None:
 
 def test_a_flow_that_is_blocked_holds_until_all_is_acknowledged_and_takes_the_other_way() -> None:
     begun = [BEGIN, {**STUCK, "begun": 1}, {}, {}, {}]
-    found = run([*begun, {"oldest": 1}, BEGIN, {"begun": 2, **FREE}], ("holds", "turned"))
+    found = run([*begun, {"oldest": 1}, BEGIN, {"begun": 2, **FREE}], ("holds", "alternate"))
     # Two cycles from what the router tells.
     assert found == [(0, 0)] * 3 + [(1, 0)] * 2 + [(0, 0), (0, 1), (0, 1)]
 
@@ -133,9 +133,9 @@ def test_a_flow_does_not_hold_while_copies_may_be_under_way() -> None:
 
 
 def test_another_flow_has_its_own_way_and_doubt() -> None:
-    load = {"load": 1, "first": 9, "stored.turned": 1, "stored.doubtful": 1}
+    load = {"load": 1, "first": 9, "stored.alternate": 1, "stored.doubtful": 1}
     at = {"oldest": 9, "begun": 9}
-    found = run([{}, load, at, at | BEGIN], ("turned", "kept.doubtful"))
+    found = run([{}, load, at, at | BEGIN], ("alternate", "kept.doubtful"))
     assert found[2:] == [(1, 1)] * 2
 
 
@@ -153,11 +153,15 @@ def test_throughput_is_a_packet_in_each_cycle() -> None:
 
 def test_reset_forgets_way_doubt_and_hold() -> None:
     begun = [FULL, BEGIN, {**STUCK, "begun": 1}, {"again": 1}, {}]
-    found = run([*begun, {"rst": 1}, {"oldest": 0, "begun": 0}], ("kept.turned", "kept.doubtful"))
+    found = run(
+        [*begun, {"rst": 1}, {"oldest": 0, "begun": 0}], ("kept.alternate", "kept.doubtful")
+    )
     assert found[4:6] == [(1, 1), (1, 1)]
     assert found[6] == (0, 0)
 
 
 def test_a_link_whose_sources_do_not_choose_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^WayKeeper spec must be of a mesh whose sources choose"):
-        WayKeeper(spec=LINK)
+    with pytest.raises(
+        ValueError, match=r"^RouteKeeper spec must be of a mesh whose sources choose"
+    ):
+        RouteKeeper(spec=LINK)

@@ -16,7 +16,7 @@ from .plan import DIRECTIONS
 from .routing import ROUTINGS, WiredFork
 from .spec import MeshShape, MeshSpec, check_mesh
 
-__all__ = ["Way", "check_directions", "position_layout", "ways_name"]
+__all__ = ["RouteComputation", "check_directions", "position_layout", "router_shape_name"]
 
 
 def position_layout(mesh: MeshShape) -> data.StructLayout:
@@ -40,18 +40,18 @@ def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
     return given
 
 
-def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
+def router_shape_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
     """Return the part of a generated name for routes and ports: ``5x4_nesl``."""
     letters = "".join(one[0] for one in directions)
     return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
 
 
-class Way(Unit):
+class RouteComputation(Unit):
     """Find the output port of a packet from its addresses.
 
-    It goes a shortest way: in the column of its end along that, in its row along that, and
-    elsewhere as ``mesh.routing`` says. All packets of a pair of ends have one way, or one of two
-    where sources choose.
+    The route is a shortest one. A packet in the column or the row of its destination stays there;
+    elsewhere ``mesh.routing`` decides. All packets from one address to another have one route, or
+    one of two if sources choose.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class Way(Unit):
     -------
     destination, source : In(7)
         Addresses of the ends.
-    turned : In(1)
-        Where sources choose: whether the packet goes the other way than addresses name.
+    alternate : In(1)
+        If sources choose: the packet takes the route that addresses alone do not select.
     here : In(position_layout(mesh))
         Position of the router.
     exit : Out(port_bits(spec))
@@ -90,22 +90,22 @@ class Way(Unit):
 
     destination: Signal
     source: Signal
-    turned: Signal
+    alternate: Signal
     here: data.View
     exit: Signal
     astray: Signal
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
-        self.mesh = check_mesh("Way", mesh)
-        self.directions = check_directions("Way", directions)
+        self.mesh = check_mesh("RouteComputation", mesh)
+        self.directions = check_directions("RouteComputation", directions)
         self.spec: SwitchSpec = mesh.router(self.directions)
-        self.unit_name = f"way_{ways_name(mesh, directions)}"
+        self.unit_name = f"route_computation_{router_shape_name(mesh, directions)}"
         address = self.spec.protocol.fields["destination"]
         members = {
             "destination": In(address),
             "source": In(address),
             "here": In(position_layout(mesh)),
-            **({"turned": In(1)} if ROUTINGS[mesh.routing].chooses else {}),
+            **({"alternate": In(1)} if ROUTINGS[mesh.routing].chooses else {}),
             "exit": Out(port_bits(self.spec)),
             "astray": Out(1),
         }
@@ -128,7 +128,7 @@ class Way(Unit):
             across=across,
             along=along,
             east=across[DIRECTIONS.index("east")],
-            turned=self.turned if ROUTINGS[self.mesh.routing].chooses else Const(0, 1),
+            alternate=self.alternate if ROUTINGS[self.mesh.routing].chooses else Const(0, 1),
         )
         between = ROUTINGS[self.mesh.routing].between(m, fork)
         leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))

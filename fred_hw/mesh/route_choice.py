@@ -10,14 +10,14 @@ from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layou
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
+from .route_computation import position_layout
 from .routing import ROUTINGS, WiredFork
 from .spec import MeshShape
-from .way import position_layout
 
-__all__ = ["WayChoice"]
+__all__ = ["RouteChoice"]
 
 
-class WayChoice(Unit):
+class RouteChoice(Unit):
     """Determine whether a source has two outputs at its router, and their load.
 
     Parameters
@@ -59,13 +59,15 @@ class WayChoice(Unit):
     other: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("WayChoice", spec)
-        ways = spec.protocol.ways
-        if ways is None:
-            raise ValueError(f"WayChoice spec must be of a mesh whose sources choose, not {spec!r}")
-        assert isinstance(ways, MeshShape)
-        self.ways = ways
-        self.unit_name = f"way_choice_{ways.shape_name}"
+        self.spec = check_spec("RouteChoice", spec)
+        routes = spec.protocol.routes
+        if routes is None:
+            raise ValueError(
+                f"RouteChoice spec must be of a mesh whose sources choose, not {spec!r}"
+            )
+        assert isinstance(routes, MeshShape)
+        self.routes = routes
+        self.unit_name = f"route_choice_{routes.shape_name}"
         address = spec.protocol.fields["source"]
         members = {
             "source": In(address),
@@ -79,20 +81,20 @@ class WayChoice(Unit):
 
     def build(self, m: Module) -> None:
         here, end = (self._place(m, name) for name in ("source", "destination"))
-        # In the order of directions, as in ``Way``.
+        # In the order of directions, as in ``RouteComputation``.
         toward = wire(
             m, "toward", Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x)
         )
         across, along = wire(m, "across", toward & 0b1010), wire(m, "along", toward & 0b0101)
         fork = WiredFork(
             *(self.source, self.destination, here, end),
-            columns=tuple(place.x for place in self.ways.plan.places),
+            columns=tuple(place.x for place in self.routes.plan.places),
             across=across,
             along=along,
             east=across[1],
-            turned=Const(0, 1),
+            alternate=Const(0, 1),
         )
-        rule = ROUTINGS[self.ways.routing]
+        rule = ROUTINGS[self.routes.routing]
         counts = [self.crowding[name] for name in CROWDING_PLACES]
         both = [
             wire(m, f"to_{k}", one_hot_mux(one, counts)) for k, one in enumerate((across, along))
@@ -106,11 +108,11 @@ class WayChoice(Unit):
 
     def _place(self, m: Module, name: str) -> data.View:
         """Return column and row of the router of an address."""
-        layout = position_layout(self.ways)
+        layout = position_layout(self.routes)
         found = Signal(layout, name=f"{name}_place")
         rows: list[Value] = [
             Const({"x": place.x, "y": place.y}, layout).as_value()
-            for place in self.ways.plan.places
+            for place in self.routes.plan.places
         ]
         m.d.comb += found.as_value().eq(selected(getattr(self, name), rows))
         return found

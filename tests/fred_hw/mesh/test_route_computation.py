@@ -1,4 +1,4 @@
-"""Contract of fred_hw.mesh.way: from every router to every address, and turns."""
+"""Contract of fred_hw.mesh.route_computation: from every router to every address, and turns."""
 
 import random
 from collections.abc import Mapping
@@ -8,18 +8,18 @@ from itertools import product
 import pytest
 
 from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.way import Way
 from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
 
-WAYS = {
+MESHES = {
     routing: MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
     for routing in ROUTINGS
 }
-ODD_EVEN = WAYS["odd_even"]
+ODD_EVEN = MESHES["odd_even"]
 AROUND = MeshSpec(width=2, height=2, lanes=1, routing="odd_even")
 Turn = tuple[str, str, int]
 """Direction of travel before and behind, and the column."""
@@ -29,7 +29,7 @@ def leaves(mesh: MeshSpec, asked: list[tuple[int, int, int, int]]) -> list[tuple
     """Return port and ``astray`` of sources, destinations, columns and rows."""
     names = ("source", "destination", "here.x", "here.y")
     cycles = [dict(zip(names, one, strict=True)) for one in asked]
-    return trace(Way(mesh=mesh, directions=DIRECTIONS), cycles, ["exit", "astray"])
+    return trace(RouteComputation(mesh=mesh, directions=DIRECTIONS), cycles, ["exit", "astray"])
 
 
 @cache
@@ -47,16 +47,16 @@ def walk(mesh: MeshSpec, source: int, destination: int) -> tuple[int, list[Turn]
     units, turns, before = mesh.plan.units, [], ""
     here = units[mesh.plan.homes[source][0]]
     for _ in range(mesh.width + mesh.height):
-        way = table(mesh)[source, destination, here.x, here.y]
-        end = here.ends[here.directions.index(way)]
+        out = table(mesh)[source, destination, here.x, here.y]
+        end = here.ends[here.directions.index(out)]
         if end.kind != "unit":
             return end.number, turns
-        turns += [(before, way, here.x)] if before not in ("", way) else []
-        before, here = way, units[end.number]
+        turns += [(before, out, here.x)] if before not in ("", out) else []
+        before, here = out, units[end.number]
     raise AssertionError(f"from {source} to {destination} there is no end")
 
 
-@pytest.mark.parametrize("mesh", [*WAYS.values(), MESH, AROUND], ids=lambda mesh: mesh.shape_name)
+@pytest.mark.parametrize("mesh", [*MESHES.values(), MESH, AROUND], ids=lambda mesh: mesh.shape_name)
 def test_every_packet_comes_to_its_end_by_a_shortest_way(mesh: MeshSpec) -> None:
     ends = range(mesh.plan.addresses)
     for source, destination in product(ends, ends):
@@ -86,7 +86,7 @@ def test_odd_even_spreads_pairs_over_several_ways() -> None:
     assert {one[0][0] for one in turns if one} == {"east", "north"}
 
 
-@pytest.mark.parametrize("mesh", [*WAYS.values(), MESH], ids=lambda mesh: mesh.shape_name)
+@pytest.mark.parametrize("mesh", [*MESHES.values(), MESH], ids=lambda mesh: mesh.shape_name)
 def test_what_has_no_end_here_is_astray(mesh: MeshSpec) -> None:
     asked = [(0, address, 1, 1) for address in range(mesh.plan.addresses, ADDRESSES)]
     assert all(astray for _, astray in leaves(mesh, asked))
@@ -94,19 +94,20 @@ def test_what_has_no_end_here_is_astray(mesh: MeshSpec) -> None:
 
 def test_a_port_that_is_not_there_leads_nowhere() -> None:
     bare = MESH.with_changes(controllers=False)
-    way = Way(mesh=bare, directions=("east", "south", "local"))
+    route = RouteComputation(mesh=bare, directions=("east", "south", "local"))
     # The first router is given a packet as if it stood further east.
     cycles = [{"destination": 5, "here.x": x, "here.y": 1} for x in (0, 2)]
     west = {"destination": 0, "here.x": 1, "here.y": 0}
-    assert trace(way, [*cycles, west], ["exit", "astray"]) == [(0, 0), (2, 0), (0, 1)]
+    assert trace(route, [*cycles, west], ["exit", "astray"]) == [(0, 0), (2, 0), (0, 1)]
 
 
 def test_other_ports_are_refused() -> None:
-    message = r"^Way directions must be 2 or more of north, east, south, west, local, not \['up'\]$"
+    names = "north, east, south, west, local"
+    message = rf"^RouteComputation directions must be 2 or more of {names}, not \['up'\]$"
     with pytest.raises(ValueError, match=message):
-        Way(mesh=MESH, directions=["up"])
-    with pytest.raises(TypeError, match=r"^Way mesh must be a MeshSpec, not 3$"):
-        Way(mesh=3, directions=DIRECTIONS)
+        RouteComputation(mesh=MESH, directions=["up"])
+    with pytest.raises(TypeError, match=r"^RouteComputation mesh must be a MeshSpec, not 3$"):
+        RouteComputation(mesh=3, directions=DIRECTIONS)
 
 
 def test_throughput_is_a_packet_in_every_cycle() -> None:

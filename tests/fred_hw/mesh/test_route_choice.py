@@ -1,12 +1,12 @@
-"""Contract of fred_hw.mesh.way_choice: which pairs have two ways, and what waits for them."""
+"""Contract of fred_hw.mesh.route_choice: which pairs have two routes, and their load."""
 
 import random
 
 import pytest
 
 from fred_hw.link.crowding import CROWDING_PLACES
+from fred_hw.mesh.route_choice import RouteChoice
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.mesh.way_choice import WayChoice
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -21,8 +21,8 @@ def test_throughput_is_a_pair_in_every_cycle_and_one_port_is_told_from_two() -> 
         for end in ends:
             unit = plan.homes[source][0]
             named, other = (
-                plan.units[unit].ports[plan.exit(unit, source, end, turned=turned)]
-                for turned in (False, True)
+                plan.units[unit].ports[plan.exit(unit, source, end, alternate=alternate)]
+                for alternate in (False, True)
             )
             counts = {one: rng.randrange(16) for one in CROWDING_PLACES}
             asked.append(
@@ -33,11 +33,13 @@ def test_throughput_is_a_pair_in_every_cycle_and_one_port_is_told_from_two() -> 
                 }
             )
             wanted.append((1, counts[named], counts[other]) if named != other else (0,))
-    found = trace(WayChoice(spec=SPEC), asked, ["forks", "named", "other"])
+    found = trace(RouteChoice(spec=SPEC), asked, ["forks", "named", "other"])
     assert [one if one[0] else (0,) for one in found] == wanted
     assert sum(one[0] for one in found) > 50
 
 
 def test_a_link_whose_sources_do_not_choose_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^WayChoice spec must be of a mesh whose sources choose"):
-        WayChoice(spec=LINK)
+    with pytest.raises(
+        ValueError, match=r"^RouteChoice spec must be of a mesh whose sources choose"
+    ):
+        RouteChoice(spec=LINK)

@@ -1,4 +1,4 @@
-"""Endpoints of a mesh whose sources choose ways, back to back: when they may change them."""
+"""Endpoints of a mesh whose sources choose routes, back to back: when they may change them."""
 
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 FAULTS = noticed_by("link of a mesh")
 BREAKABLE = FaultyEmitter(FAULTS)
-# From corner to corner there are two ways in both directions.
+# From corner to corner there are two routes in both directions.
 MESH = MeshSpec(
     width=3,
     height=2,
@@ -61,4 +61,4 @@ def test_source_that_changes_too_early_is_noticed(fault: Fault) -> None:
     found = run_link(link(), run)
     assert not found["right"]
     assert any(FAULTS[fault] in message for message in found["messages"])
-    assert found["matched"] == found["flits"]  # a link has one way, which stays in order
+    assert found["matched"] == found["flits"]  # a link has one route, which stays in order

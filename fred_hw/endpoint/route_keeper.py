@@ -8,12 +8,12 @@ from fred_hw.link.crowding import crowding_layout
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .flow import flow_layout, way_layout
+from .flow import flow_layout, route_layout
 
-__all__ = ["WayKeeper"]
+__all__ = ["RouteKeeper"]
 
 
-class WayKeeper(Unit):
+class RouteKeeper(Unit):
     """Choose a flow's route by load, and keep it while its packets may be in flight.
 
     No packet is in flight when all started packets are acknowledged, unless some were
@@ -44,20 +44,20 @@ class WayKeeper(Unit):
         Packets will be retransmitted.
     acknowledged, number : In(1), In(sequence)
         Packets before ``number`` are acknowledged.
-    load, first, stored : In(1), In(sequence), In(way_layout())
+    load, first, stored : In(1), In(sequence), In(route_layout())
         The flow changes: its next packet, and the stored state of its route.
-    turned : Out(1)
+    alternate : Out(1)
         Route of the packet that starts, or continues.
     holds : Out(1)
         No packet may start for the first time.
-    kept : Out(way_layout())
+    kept : Out(route_layout())
         State of the route to be stored.
 
     Timing
     ------
     Latency : 1 cycle from an input to the choice of the route, 2 to ``holds``.
     Throughput : a packet in each cycle.
-    Paths : ``begins``, ``oldest`` and ``begun`` to ``turned``, the latter two to ``holds``.
+    Paths : ``begins``, ``oldest`` and ``begun`` to ``alternate``, the latter two to ``holds``.
     Reset : forgets all.
 
     Raises
@@ -78,17 +78,19 @@ class WayKeeper(Unit):
     load: Signal
     first: Signal
     stored: data.View
-    turned: Signal
+    alternate: Signal
     holds: Signal
     kept: data.View
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("WayKeeper", spec)
-        ways = spec.protocol.ways
-        if ways is None:
-            raise ValueError(f"WayKeeper spec must be of a mesh whose sources choose, not {spec!r}")
-        self.ways = ways
-        self.unit_name = f"way_keeper_p{spec.ports}_{spec.protocol.suffix}"
+        self.spec = check_spec("RouteKeeper", spec)
+        routes = spec.protocol.routes
+        if routes is None:
+            raise ValueError(
+                f"RouteKeeper spec must be of a mesh whose sources choose, not {spec!r}"
+            )
+        self.routes = routes
+        self.unit_name = f"route_keeper_p{spec.ports}_{spec.protocol.suffix}"
         sequence = spec.protocol.fields["sequence"]
         members = {
             "address": In(spec.protocol.fields["source"]),
@@ -96,14 +98,14 @@ class WayKeeper(Unit):
             "crowding": In(crowding_layout()),
             **dict.fromkeys(("oldest", "begun", "number", "first"), In(sequence)),
             **dict.fromkeys(("begins", "again", "acknowledged", "load"), In(1)),
-            "stored": In(way_layout()),
-            **dict.fromkeys(("turned", "holds"), Out(1)),
-            "kept": Out(way_layout()),
+            "stored": In(route_layout()),
+            **dict.fromkeys(("alternate", "holds"), Out(1)),
+            "kept": Out(route_layout()),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        choice = place(m, "choice", self.ways.choice(self.spec))
+        choice = place(m, "choice", self.routes.choice(self.spec))
         m.d.comb += [
             choice.source.eq(self.address),
             choice.destination.eq(self.flow.peer),
@@ -120,11 +122,11 @@ class WayKeeper(Unit):
         m.d.comb += [
             none.eq(self.oldest == self.begun),
             chooses.eq(self.begins & may & none & ~kept.doubtful),
-            self.turned.eq(Mux(chooses, Mux(leaving, ~kept.turned, less), kept.turned)),
+            self.alternate.eq(Mux(chooses, Mux(leaving, ~kept.alternate, less), kept.alternate)),
             self.holds.eq(leaving & ~none),
-            Cat(mine, its).eq(Mux(kept.turned, Cat(blocked[1], blocked[0]), blocked)),
+            Cat(mine, its).eq(Mux(kept.alternate, Cat(blocked[1], blocked[0]), blocked)),
         ]
-        m.d.sync += kept.turned.eq(self.turned)
+        m.d.sync += kept.alternate.eq(self.alternate)
         with m.If(chooses | self.again | self.load):
             m.d.sync += leaving.eq(0)
         with m.Elif(may & mine & ~its & ~none & ~kept.doubtful):
