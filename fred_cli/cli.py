@@ -33,7 +33,8 @@ class _Commands(click.Group):
     """Commands found in the folder ``commands``; each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name for module in iter_modules(commands.__path__))
+        modules = iter_modules(commands.__path__)
+        return sorted(module.name.replace("_", "-") for module in modules)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -48,7 +49,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        return import_module(f"{commands.__name__}.{cmd_name}").command
+        return import_module(f"{commands.__name__}.{cmd_name.replace('-', '_')}").command
 
 
 @click.group(

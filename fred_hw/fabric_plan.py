@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 __all__ = ["End", "FabricPlan", "FabricUnit", "Joint"]
@@ -150,6 +151,16 @@ class FabricPlan(ABC, Generic[U]):
             if end.kind != "unit":
                 return found
             unit = end.number
+
+    @property
+    def alternates(self) -> Sequence[bool]:
+        """Values of ``alternate`` that a source may choose."""
+        return (False,)
+
+    def hops(self, source: int, destination: int) -> Iterator[tuple[End, End]]:
+        """Yield each link that a packet may take, with one that may follow it."""
+        for alternate in self.alternates:
+            yield from pairwise(self.route(source, destination, alternate=alternate))
 
     def loads(self, flits: Mapping[tuple[int, int], int]) -> Counter[End]:
         """Return the flits on each link, given the flits between pairs of addresses."""

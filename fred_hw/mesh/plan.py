@@ -127,6 +127,10 @@ class MeshPlan(FabricPlan[Router]):
             out = ROUTINGS[self.routing].port(fork)
         return here.directions.index(out)
 
+    @property
+    def alternates(self) -> Sequence[bool]:
+        return (False, True) if ROUTINGS[self.routing].chooses else (False,)
+
     def _neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
         """Return column and row of a neighbouring router; None if there is none."""
         across, down = _STEPS[direction]

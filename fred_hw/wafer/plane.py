@@ -1,6 +1,6 @@
 """One plane of a wafer: chiplets, their ports, and unicast routes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -121,6 +121,30 @@ class Plane(FabricPlan[Chiplet]):
         key, parts = address // self.wafer.parts(own), self.wafer.parts(child)
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)
+
+    def hops(self, source: int, destination: int) -> Iterator[tuple[End, End]]:
+        """Yield each link that a packet may take, with one that may follow it.
+
+        Tables of unicasts and routes of phases may select any link to the next switch.
+        """
+        unit, port = self.homes[source]
+        links = {self.units[unit].ends[port]}
+        while links:
+            following = set[End]()
+            for link in sorted(links):
+                here = self._receiver(link)
+                if here is not None:
+                    outputs = [End("unit", here, out) for out in self.ports_for(here, destination)]
+                    yield from ((link, one) for one in outputs)
+                    following |= {*outputs}
+            links = following
+
+    def _receiver(self, link: End) -> int | None:
+        """Return the chiplet at the end of a link; None if an endpoint is there."""
+        if link.kind != "unit":
+            return self.homes[link.number][0]
+        end = self.units[link.number].ends[link.port]
+        return end.number if end.kind == "unit" else None
 
     def ports_for(self, chiplet: int, address: int) -> list[int]:
         """Return all possible output ports of a chiplet for unicasts to an address."""

@@ -1,29 +1,28 @@
-"""Waits between the links of a fabric, for tests of plans."""
+"""Plans of several fabrics, and a routing that no mesh can have."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-from graphlib import TopologicalSorter
-from itertools import pairwise, product
 from typing import Any
 
-from fred_hw.fabric_plan import End, FabricPlan
+from fred_hw.fabric_plan import FabricPlan
+from fred_hw.mesh.routing import Fork
+from fred_hw.mesh.routings.xy import Xy
+from fred_hw.mesh.spec import MeshSpec
+from tests.fred_hw.wafer.test_plane import plane
 
-__all__ = ["links_in_order"]
+__all__ = ["PLANS", "ROW", "EitherOutput"]
+
+ROW = MeshSpec(width=3, height=1, lanes=1)
+PLANS: dict[str, FabricPlan[Any]] = {
+    "wafer": plane("wafer-20"),
+    "narrow wafer": plane("wafer-20-narrow"),
+    "three levels": plane("three levels"),
+    "mesh": MeshSpec(width=5, height=4, lanes=1).plan,
+    "bare mesh": MeshSpec(width=3, height=3, lanes=1, controllers=False, routing="odd_even").plan,
+    "row": ROW.plan,
+}
 
 
-def links_in_order(plan: FabricPlan[Any], choices: Iterable[bool] = (False,)) -> list[End]:
-    """Return the links such that none comes before one that its packets may wait for.
+class EitherOutput(Xy):
+    """All turns, which no mesh can have."""
 
-    Where sources choose routes, packets of all choices wait at once.
-
-    Raises
-    ------
-    graphlib.CycleError
-        Packets may wait for each other.
-    """
-    waits: dict[End, set[End]] = defaultdict(set)
-    addresses = range(plan.addresses)
-    for source, destination, alternate in product(addresses, addresses, choices):
-        for link, following in pairwise(plan.route(source, destination, alternate=alternate)):
-            waits[link].add(following)
-    return list(TopologicalSorter(waits).static_order())
+    def port(self, fork: Fork) -> str:
+        return fork.across if sum(fork.ends) % 2 else fork.along

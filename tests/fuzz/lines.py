@@ -28,6 +28,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "gen": (  # refused for want of -o, so nothing is generated
         ("spec.yaml", "mesh.yaml", "plane.yaml"),
     ),
+    "check-deadlock": (("plane.yaml", "mesh.yaml", *_SPEC),),
     "sim": (_SPEC,),
     "synth": (_SPEC,),
     "study run": (("study.yaml",),),

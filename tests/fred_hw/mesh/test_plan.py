@@ -1,6 +1,5 @@
 """Tests of fred_hw.mesh.plan; those of every plan are in tests/fred_hw/test_fabric_plan.py."""
 
-from graphlib import CycleError
 from itertools import product
 
 import pytest
@@ -8,10 +7,8 @@ import pytest
 from fred_hw.fabric_plan import End
 from fred_hw.mesh.plan import DIRECTIONS, Place
 from fred_hw.mesh.route_computation import RouteComputation
-from fred_hw.mesh.routing import ROUTINGS, Fork
-from fred_hw.mesh.routings.xy import Xy
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
-from tests.fred_hw.fabric_plans import links_in_order
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
 
@@ -65,28 +62,6 @@ def test_routes_are_those_of_the_routers(routing: str, alternate: bool) -> None:
         trace(RouteComputation(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"])
         == wanted
     )
-
-
-class EitherWay(Xy):
-    """All turns, which no mesh can have."""
-
-    def port(self, fork: Fork) -> str:
-        return fork.across if sum(fork.ends) % 2 else fork.along
-
-
-def in_order(routing: str) -> list[End]:
-    mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
-    return links_in_order(mesh.plan, choices(routing))
-
-
-@pytest.mark.parametrize("routing", ROUTINGS)
-def test_no_circle_of_links_waits_for_itself(routing: str) -> None:
-    assert len(in_order(routing)) > 5 * 4
-
-
-def test_a_circle_is_seen() -> None:
-    with ROUTINGS.lending("either", EitherWay()), pytest.raises(CycleError):
-        in_order("either")
 
 
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:

@@ -1,0 +1,121 @@
+"""What waits for what in a fabric, and a cycle of waits if there is one.
+
+Nodes are what can be full or unfinished: queues of links, receive queues, sends, and packets
+without an ack. An edge leads from a node to one that must make progress first, whatever the
+traffic. The graph is taken from the plan of a fabric, so it has the routes that hardware takes.
+
+Two kinds of waits are not in it. A descriptor may wait for a message of another endpoint: all
+descriptors of a legal program would end on links of their own. A packet of a reduction may wait for
+those of other sources: software keeps one order of bursts (docs/reference/protocol.md).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, permutations, product
+from typing import Any, NamedTuple
+
+from .fabric_plan import End, FabricPlan
+
+__all__ = ["ACCEPTANCE", "Dependency", "Wait", "WaitGraph", "wait_graph"]
+
+ACCEPTANCE = ("bounded", "endless")
+"""Rules of an endpoint for a flit that it cannot take yet.
+
+Under ``bounded`` it holds the link for a bounded time, then drops the flit, as the hardware does.
+Under ``endless`` it holds the link until there is space.
+"""
+
+
+class Wait(NamedTuple):
+    """Something that can wait.
+
+    Parameters
+    ----------
+    kind : str
+        "link queue": flits behind a link; "receive queue": flits of an endpoint that wait for its
+        own send; "send": of an endpoint; "ack": packets of a source that wait for an ack.
+    place : End or int
+        Sender of the link, or address of the endpoint.
+    channel : int
+        Virtual channel.
+    """
+
+    kind: str
+    place: End | int
+    channel: int
+
+
+class Dependency(NamedTuple):
+    """A wait of a cycle, and the message that causes it: its source and destination."""
+
+    wait: Wait
+    source: int
+    destination: int
+
+
+class WaitGraph(NamedTuple):
+    """All waits of a fabric.
+
+    Parameters
+    ----------
+    edges : mapping
+        For each wait those that it needs, and the source and destination of a message that does.
+    """
+
+    edges: Mapping[Wait, Mapping[Wait, tuple[int, int]]]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Number of nodes of each kind."""
+        nodes = {*self.edges, *(one for needed in self.edges.values() for one in needed)}
+        return Counter(node.kind for node in nodes)
+
+    def cycle(self) -> Sequence[Dependency]:
+        """Return waits each of which needs the next, and the last the first; empty if none do."""
+        try:
+            TopologicalSorter(self.edges).prepare()
+        except CycleError as error:
+            # Each node of the list is needed by the one after it; the first comes again at the end.
+            found = error.args[1][::-1]
+            return [Dependency(one, *self.edges[one][needed]) for one, needed in pairwise(found)]
+        return []
+
+
+def wait_graph(
+    plan: FabricPlan[Any], channels: Iterable[int] = (0,), acceptance: str = "bounded"
+) -> WaitGraph:
+    """Return what waits for what in a fabric.
+
+    Parameters
+    ----------
+    plan : FabricPlan
+        The fabric.
+    channels : iterable of int
+        Virtual channels; no wait leads from one to another.
+    acceptance : str
+        One of ``ACCEPTANCE``.
+    """
+    edges: dict[Wait, dict[Wait, tuple[int, int]]] = {}
+    for channel, pair in product(channels, permutations(range(plan.addresses), 2)):
+        for wait, needed in _of_message(plan, channel, *pair, acceptance):
+            edges.setdefault(wait, {}).setdefault(needed, pair)
+    return WaitGraph(edges)
+
+
+def _of_message(
+    plan: FabricPlan[Any], channel: int, source: int, destination: int, acceptance: str
+) -> Iterator[tuple[Wait, Wait]]:
+    """Yield the waits of packets from a source to a destination."""
+    unit, port = plan.homes[source]
+    first = Wait("link queue", plan.units[unit].ends[port], channel)
+    send, ack = Wait("send", source, channel), Wait("ack", source, channel)
+    yield send, first
+    yield send, ack
+    yield ack, first
+    for link, following in plan.hops(source, destination):
+        yield Wait("link queue", link, channel), Wait("link queue", following, channel)
+    if acceptance == "endless" and destination < plan.endpoints:
+        received = Wait("receive queue", destination, channel)
+        yield Wait("link queue", End("unit", *plan.homes[destination]), channel), received
+        yield received, Wait("send", destination, channel)
