@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Tables of ports, from the generated tops and the docstrings that describe their ports."""
 
 import inspect
