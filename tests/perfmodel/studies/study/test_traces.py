@@ -134,7 +134,7 @@ def test_networks_are_found_and_followed_from_any_folder(
         ),
         ({"traces.x": 1}, {}, r"space\.traces\.x: must begin with one of traces, network, "),
         ({}, {"baseline": "x"}, r"baseline: must be one of net\.yaml, .*, not 'x'"),
-        ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given with topology alone"),
+        ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given only with topology"),
         ({}, {"objectives": ["busy_s"]}, r"objectives\.0: must be one of total_ns, "),
     ],
     ids=range(10),
