@@ -26,7 +26,7 @@ from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
-from .contents import digest_of, flat, named_files
+from .contents import digest_of, flat, located, named_files
 from .file import ROOTS, WHOLE
 from .kind import Resolver
 
@@ -259,10 +259,10 @@ class TrainingResolver(Resolver):
             return found, read_data(workload_path(found)), self.folder
         try:
             if name.endswith(SUFFIXES):
-                path = (self.folder / name).resolve()
+                path = located(self.folder, name)
                 return name, read_data(path), path.parent
             if root == "topology" and name.endswith(".txt"):
-                path = (self.folder / name).resolve()
+                path = located(self.folder, name)
                 return name, _dumped(read_topology_file(path)), path.parent
             if root == "remote_memory":
                 message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"

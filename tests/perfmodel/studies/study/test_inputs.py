@@ -16,6 +16,7 @@ from perfmodel.studies.study.inputs import (
 )
 from perfmodel.studies.study.training import TRAINING
 from perfmodel.switch_timing.record import RECORDS
+from perfmodel.topology.files import load_topology
 from tests.written import written
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -129,6 +130,18 @@ def test_a_file_of_one_wafer_that_changes_changes_the_key(tmp_path: Path, topolo
         found.append((key(one), topology_of(one.topology).npus))
     assert found[0][0] != found[1][0]
     assert [npus for _, npus in found] == [32, 16]
+
+
+def test_files_of_a_linked_topology_are_those_of_an_estimate(tmp_path: Path) -> None:
+    """Relative paths in a file start from the folder of the link to the file."""
+    (tmp_path / "real").mkdir()
+    outer = {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"}
+    written(tmp_path / "real/outer.yaml", outer)
+    written(tmp_path / "real/inner.yaml", {"kind": "mesh", "columns": 2, "rows": 2})
+    written(tmp_path / "inner.yaml", {"kind": "mesh", "columns": 4, "rows": 2})
+    (tmp_path / "link.yaml").symlink_to("real/outer.yaml")
+    found = topology_of(inputs(tmp_path, topology="link.yaml").topology)
+    assert found.npus == load_topology(tmp_path / "link.yaml").npus == 16
 
 
 def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
