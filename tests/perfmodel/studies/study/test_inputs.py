@@ -1,5 +1,6 @@
 """Tests of perfmodel.studies.study.inputs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,42 @@ def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
         inputs(tmp_path, topology="none.txt")
 
 
+def infragraph(gigabits: int) -> str:
+    """Return two hosts of two NPUs at a switch."""
+    rate = {"choice": "gigabits_per_second", "gigabits_per_second": gigabits}
+    physical = {"bandwidth": rate, "latency": {"choice": "us", "us": 2}}
+    components = [{"name": "xpu", "type": "xpu", "count": 2}, {"name": "nic", "type": "nic"}]
+    node = {
+        "name": "node",
+        "components": components,
+        "links": [{"name": "pcie"}],
+        "connections": ["xpu.0.pcie.nic.0", "xpu.1.pcie.nic.0"],
+    }
+    instances = [
+        {"name": "host", "device": "node", "count": 2},
+        {"name": "leaf", "device": "generic-switch"},
+    ]
+    graph = {
+        "devices": [node],
+        "instances": instances,
+        "links": [{"name": "eth", "physical": physical}],
+        "connections": [f"host.{n}.nic.0.eth.leaf.0.port.{n}" for n in range(2)],
+    }
+    return json.dumps({"infrastructure": graph})
+
+
+def test_a_topology_of_infragraph_is_that_of_an_estimate(tmp_path: Path) -> None:
+    keys: list[str] = []
+    for gigabits in (400, 800):
+        path = written(tmp_path / "net.json", infragraph(gigabits))
+        one = inputs(tmp_path, topology="net.json")
+        assert topology_of(one.topology).links == load_topology(path).links
+        keys.append(key(one))
+    assert keys[0] != keys[1]
+    changed = inputs(tmp_path, topology="net.json", topology__links__0__bytes_per_s=1e9)
+    assert topology_of(changed.topology).links != load_topology(tmp_path / "net.json").links
+
+
 def test_a_malformed_file_in_a_topology_is_refused(tmp_path: Path) -> None:
     written(tmp_path / "outer.yaml", {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"})
     written(tmp_path / "inner.yaml", "kind: [")
@@ -190,6 +227,7 @@ def test_fields_have_dotted_paths() -> None:
         ({"topology__l1__9__npus": 1}, "topology.l1.9.npus: must have an index below 2, not '9'"),
         ({"topology": "fred-x"}, "topology: must be one of .*; did you mean 'fred-"),
         ({"topology": "no.yaml"}, "topology: .*no.yaml: must be an existing file"),
+        ({"topology": "a\0b/c.yaml"}, "topology: .*c.yaml: must be the name of a file"),
         ({"topology": 3}, "topology: must be a name or a file, not 3"),
         ({"workload": "resnet-15"}, "workload: must be one of .*did you mean 'resnet-152'"),
         ({"workload__microbatch": 1}, "workload.microbatch: unknown key; .*'microbatches'"),
