@@ -31,7 +31,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_FILE = re.compile(r"/point/([0-9a-f]{1,64})/(topology|workload|remote_memory)\.yaml")
+_FILE = re.compile(r"/point/([0-9a-f]{1,64})/(\w+)\.yaml")
 
 
 @dataclass(frozen=True)

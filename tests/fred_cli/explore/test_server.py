@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
+from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -20,6 +22,7 @@ from perfmodel.studies.study.store import Store, create_store, open_store
 from .conftest import served
 from .stores import SPACE, evaluated, table_of
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 LOCAL = "default-src 'none'; script-src 'self'; connect-src 'self';"
 
 
@@ -122,6 +125,24 @@ def test_files_of_a_point_are_yaml(address: str, table: Table) -> None:
     assert status == 200 and headers["Content-Type"].startswith("application/yaml")
     assert yaml.safe_load(body)["io_bytes_per_s"] == row["topology.io_bytes_per_s"]
     assert got(address, f"/point/{row['key']}/workload.yaml")[0] == 404  # built in: no file
+
+
+def test_all_links_of_the_page_and_of_a_point_are_answered(tmp_path: Path) -> None:
+    space = {**SPACE, "topology": "small.yaml", "strategy": "MP1-DP4-PP1"}
+    space |= {"energy": "e.yaml", "endpoint": "core-driven:a.yaml"}
+    for name, example in (("e.yaml", "energy"), ("a.yaml", "endpoint")):
+        (tmp_path / name).write_text((EXAMPLES / f"{example}.yaml").read_text())
+    store = evaluated(tmp_path, space)
+    key = next(iter(Source(store).table().keys))
+    with served(store) as address:
+        shown = [got(address, "/")[2].decode()]
+        shown.append(json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])["html"])
+        shown += [json.loads(got(address, "/view")[2])[part] for part in ("controls", "table")]
+        links = [unescape(one) for one in re.findall(r'(?:href|src)="([^"]+)"', "".join(shown))]
+        local = {one for one in links if one.startswith("/")}
+        assert {one: got(address, one)[0] for one in local} == dict.fromkeys(local, 200)
+    files = {one.rpartition("/")[2] for one in local if one.startswith("/point/")}
+    assert files == {"topology.yaml", "energy.yaml", "endpoint.yaml"}
 
 
 def test_a_point_has_its_charts_and_its_command_line(address: str, table: Table) -> None:
