@@ -73,6 +73,12 @@ class Store:
         """The Parquet files, in order of their names."""
         return sorted(_rows_folder(self.path, SCHEMA).glob("*.parquet"))
 
+    @property
+    def state(self) -> list[tuple[str, int, int]]:
+        """Value that changes whenever a file of rows is added or replaced."""
+        found = ((file.name, file.stat()) for file in self.files)
+        return [(name, one.st_ino, one.st_mtime_ns) for name, one in found]
+
     def keys(self) -> set[str]:
         """Return the keys of all points that have rows.
 

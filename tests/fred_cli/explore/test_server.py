@@ -102,7 +102,6 @@ def test_a_wrong_view_is_refused_in_one_line(address: str) -> None:
     for path, said in (
         ("/view?x=none", "x: must be a column of numbers that vary, not 'none'"),
         ("/points?point=77", "point: must be the key of a point in the store, not '77'"),
-        ("/key?row=99", "row: must be below 16, not '99'"),
     ):
         status, _, body = got(address, path)
         assert (status, json.loads(body)) == (400, {"error": said})
@@ -231,6 +230,28 @@ def test_a_store_that_is_being_written_is_read(tmp_path: Path, table: Table) -> 
         store.append(rows[8:])
         (store.path / "rows-1/00000003.parquet.part").write_bytes(b"half")
         assert "8 of 16 points" in json.loads(got(address, "/view")[2])["status"]
+
+
+def test_a_marker_stays_that_of_its_point_while_failed_points_are_computed_again(
+    tmp_path: Path, table: Table
+) -> None:
+    rows = [table.row(place) for place in range(16)]
+    store = create_store(tmp_path / "written")
+    store.append(rows)
+    failed = [row["key"] for row in rows if "error" in row]
+    with served(store) as address, store.locked():
+        groups = json.loads(got(address, "/view?x=npu.peak_flops")[2])["data"]["chart-scatter"]
+        keys = [key for name, one in groups.items() if "group" in name for key in one["key"]]
+        assert keys
+        store.remove_failed(failed)
+        assert "8 of 8 points" in json.loads(got(address, "/view")[2])["status"]
+        for key in keys:
+            found = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])
+            row = table.row(table.keys[key])
+            title = f"{row['workload']}, {row['strategy']}, {row['topology']}</h3>"
+            assert title in found["html"]
+        gone = json.loads(got(address, f"/points?x=npu.peak_flops&point={failed[0]}")[2])
+    assert gone["error"] == f"point: must be the key of a point in the store, not {failed[0]!r}"
 
 
 def test_a_port_in_use_is_refused(store: Store, address: str) -> None:
