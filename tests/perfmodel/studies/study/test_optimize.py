@@ -74,6 +74,27 @@ def test_the_best_point_of_a_small_grid_is_found_early(tmp_path: Path) -> None:
     assert best["time_per_sample_s"] == grid["time_per_sample_s"]
 
 
+@pytest.mark.parametrize(
+    ("objectives", "sampler"),
+    [(TWO[:1], "TPESampler"), (TWO, "NSGAIISampler")],
+    ids=["one_objective", "two_objectives"],
+)
+def test_proposals_are_those_of_the_documented_sampler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objectives: list[str], sampler: str
+) -> None:
+    optuna: Any = import_module("optuna")
+    real, made = optuna.create_study, list[Any]()
+
+    def create(**options: Any) -> Any:
+        made.append(real(**options))
+        return made[-1]
+
+    monkeypatch.setattr(optuna, "create_study", create)
+    plan = planned(tmp_path, SMALL, objectives=objectives)
+    optimize_study(plan, tmp_path / "store", Budget(points=2), Inline)
+    assert [type(study.sampler).__name__ for study in made] == [sampler]
+
+
 SMALL = {**STRATEGIES, "npu.peak_flops": [1e15], "workload.samples_per_replica": [4]}
 
 
