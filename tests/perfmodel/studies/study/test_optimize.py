@@ -10,7 +10,7 @@ import pytest
 from fred_hw.errors import InputError
 from fred_hw.progress import listening
 from perfmodel.studies.study.optimize import Budget, optimize_study
-from perfmodel.studies.study.run import run_study
+from perfmodel.studies.study.run import Summary, run_study
 from perfmodel.studies.study.store import create_store
 
 from .engines import Inline, StopError
@@ -153,6 +153,41 @@ def test_a_search_leaves_out_points_of_a_front_whose_inputs_have_changed(tmp_pat
     plan = planned(tmp_path, space, objectives=TWO)
     optimize_study(plan, store.path, Budget(points=1), Inline)
     assert store.query("select count(*) as n from front").to_pylist() == [{"n": 1}]
+
+
+def test_a_search_begins_anew_when_an_input_has_changed(tmp_path: Path) -> None:
+    space = {**SMALL, "topology": ["mesh.yaml", "mesh:4x1"]}
+    mesh, store = tmp_path / "mesh.yaml", create_store(tmp_path / "store")
+
+    def search() -> Summary:
+        return optimize_study(planned(tmp_path, space), store.path, Budget(points=1000), Inline)
+
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    first = search()
+    before = store.keys()
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\nlink_bytes_per_s: 1.0e+14\n")
+    found = search()
+    assert len(store.keys() - before) == found.computed > 0
+    grid = run_study(planned(tmp_path, space), tmp_path / "grid", Inline)
+    best, expected = (one.best["time_per_sample_s"] for one in (found, grid))
+    assert best and expected and best["key"] == expected["key"]
+    again = search()
+    assert (again.points, again.computed, again.best) == (found.points, 0, found.best)
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    assert search().best == first.best  # of rows that the store still has
+
+
+def test_points_whose_rows_were_not_written_are_not_counted(tmp_path: Path) -> None:
+    """A process that is killed leaves proposals whose rows it did not write yet."""
+    plan, store = planned(tmp_path, SMALL), create_store(tmp_path / "store")
+    first = optimize_study(plan, store.path, Budget(points=4), Inline)
+    for file in store.files[1:]:
+        file.unlink()
+    left = len(store.keys())
+    assert left < first.points == 4
+    found = optimize_study(plan, store.path, Budget(points=4), Inline)
+    assert (found.points, found.computed) == (4, 4 - left)
+    assert len(store.keys()) == 4
 
 
 def test_a_search_without_a_point_names_the_constraint(tmp_path: Path) -> None:
