@@ -1,6 +1,7 @@
 """Tests of perfmodel.studies.study.optimize."""
 
 import errno
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from fred_hw.progress import listening
 from perfmodel.studies.study.optimize import Budget, optimize_study
 from perfmodel.studies.study.run import Summary, run_study
 from perfmodel.studies.study.store import create_store
+from perfmodel.studies.study.traces import TRACES
 
 from .engines import Inline, StopError
 from .studies import planned
@@ -119,6 +121,19 @@ def test_a_search_ends_when_it_has_had_all_points(tmp_path: Path) -> None:
     assert found.points + found.screened == 16
     assert found.screened > 0
     assert sum(found.excluded.values()) == 2
+
+
+@pytest.mark.parametrize("objectives", [TWO[:1], TWO], ids=["one_objective", "two_objectives"])
+def test_a_search_without_bounds_computes_points_until_it_has_had_all(
+    tmp_path: Path, objectives: list[str]
+) -> None:
+    """As of traces and switches, of which no bounds are known."""
+    plan = planned(tmp_path, SMALL, objectives=objectives)
+    plan = replace(plan, kind=replace(plan.kind, bounds=TRACES.bounds))
+    some = optimize_study(plan, tmp_path / "store", Budget(points=7), Inline)
+    assert (some.points, some.screened) == (7, 0)
+    found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert (found.points, found.computed, found.screened) == (18, 11, 0)
 
 
 def test_points_of_the_store_are_not_computed_again(tmp_path: Path) -> None:
