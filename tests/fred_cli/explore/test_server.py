@@ -185,6 +185,7 @@ def test_a_point_that_cannot_be_simulated_here_has_the_reason(
 
 def test_switches_are_shown(tmp_path: Path) -> None:
     base = {"specification": "tiny-2", "level": "switch", "clock_ns": 0.5}
+    base |= {"liberty": "/cells.lib", "effort": "area", "verilog_sha256": "0"}
     rows = [{**base, "specification.lanes": lanes, "area_um2": 10.0 * lanes} for lanes in (1, 2)]
     table = table_of(tmp_path / "store", rows)
     with served(open_store(tmp_path / "store")) as address:
@@ -192,7 +193,7 @@ def test_switches_are_shown(tmp_path: Path) -> None:
         key = table.row(0)["key"]
         html = json.loads(got(address, f"/points?point={key}")[2])["html"]
     assert "tiny-2, switch</h3>" in html and "<dd>10</dd>" in html
-    assert "only training iterations whose values go together can be estimated" in html
+    assert "fred synth specification.yaml --level switch --liberty /cells.lib" in html
 
 
 def test_points_without_varying_numbers_are_a_table(tmp_path: Path) -> None:
