@@ -298,12 +298,12 @@ def _optuna_study(plan: Plan, journal: Path) -> Any:
             load_if_exists=True,
         )
         study = create()
-        if not _is_current(plan, study):
-            optuna.delete_study(study_name=name, storage=storage)
-            study = create()
     except (AttributeError, LookupError, TypeError, ValueError):
         message = "must be a journal of Optuna, not other text; remove it to search anew"
         raise InputError(str(journal), "", message) from None
+    if not _is_current(plan, study):
+        optuna.delete_study(study_name=name, storage=storage)
+        study = create()
     seed = (plan.seed + len(study.get_trials(deepcopy=False))) % 2**32
     if len(plan.objectives) == 1:
         study.sampler = optuna.samplers.TPESampler(seed=seed)
