@@ -327,11 +327,11 @@ def options_part(options: Mapping[str, str], folder: Path) -> ChosenOptions:
     InputError
         A file that a value names is malformed.
     """
-    paths = {name: option.file_in(options[name]) for name, option in OPTIONS.items()}
-    files = {name: folder / path for name, path in paths.items() if path}
-    contents = {name: _dumped(OPTIONS[name].load(path)) for name, path in files.items()}
-    digest = _digest([options, digest_of(files.values())])
-    return ChosenOptions(digest, "", options, str(folder), contents)
+    contents: dict[str, Any] = {}
+    for name, option in OPTIONS.items():
+        if option.files and (path := option.files.file_in(options[name])):
+            contents[name] = _dumped(option.files.load(folder / path))
+    return ChosenOptions(_digest([options, contents]), "", options, str(folder), contents)
 
 
 def options_of(part: ChosenOptions) -> dict[str, str]:

@@ -101,6 +101,15 @@ def test_a_file_of_an_option_that_changes_changes_the_key(
     assert options_of(found[0].options)[option] == path
 
 
+def test_the_key_has_what_a_file_of_an_option_says_and_no_comments(tmp_path: Path) -> None:
+    text = (EXAMPLES / "energy.yaml").read_text()
+    keys: set[str] = set()
+    for content in (text, f"# A comment.\n{text}"):
+        written(tmp_path / "a.yaml", content)
+        keys.add(key(inputs(tmp_path, energy="a.yaml")))
+    assert len(keys) == 1
+
+
 @pytest.mark.parametrize(
     ("option", "value", "problem"),
     [
