@@ -48,13 +48,29 @@ class _Part:
     sha256 : str
         Canonical hash of the Verilog.
     identity : str
-        What figures depend on: the hash; of a simulation also the code that generates and runs
-        it, and the specification if all of its levels are measured.
+        What figures depend on: the hash and the requested clock; of a simulation the hash, the
+        specification, and the code that generates and runs it.
     """
 
     name: str
     spec: SwitchSpec
     sha256: str
+    identity: str
+
+
+@dataclass(frozen=True)
+class _Library:
+    """A cell library.
+
+    Parameters
+    ----------
+    path : str
+        Absolute path.
+    identity : str
+        Hash of the contents.
+    """
+
+    path: str
     identity: str
 
 
@@ -68,8 +84,8 @@ class _Inputs:
         The switch.
     level, effort, simulator : str
         As for `fred synth` and `fred characterize`; no simulation without a simulator.
-    liberty : str
-        Path of the cell library; no synthesis if it is empty.
+    liberty : _Library or None
+        The cell library; no synthesis without one.
     regression : bool
         Whether the simulation is the regression of ``level`` as for `fred sim`.
     seed : int
@@ -78,7 +94,7 @@ class _Inputs:
 
     specification: _Part
     level: str
-    liberty: str
+    liberty: _Library | None
     effort: str
     simulator: str
     regression: bool
@@ -118,10 +134,8 @@ class _Resolver(Resolver):
                 if name.startswith("specification.")
             ]
             level = self.part("level", values)
-            figures = "area"
-            if self.part("simulator", values):
-                figures = "tests" if self.part("regression", values) else "cycles"
-            return self._specification(given["specification"], level, figures, *sorted(changes))
+            simulated = bool(self.part("simulator", values))
+            return self._specification(given["specification"], level, simulated, *sorted(changes))
         value = values.get(part)
         if value is None:
             value = _DEFAULTS[part]
@@ -134,11 +148,11 @@ class _Resolver(Resolver):
             # Without a simulation all seeds are one point.
             return seed if self.part("simulator", values) else _DEFAULTS[part]
         if part == "liberty":
-            return self._library(str(value)) if value != "" else ""
+            return self._library(str(value)) if value != "" else None
         return self.choice(part, str(value), _names(part))
 
-    def _checked_library(self, text: str) -> str:
-        """Return the path of a cell library that can be read."""
+    def _checked_library(self, text: str) -> _Library:
+        """Return a cell library that can be read."""
         from synth.installed import library_path
         from synth.liberty import read_libraries
 
@@ -147,10 +161,10 @@ class _Resolver(Resolver):
             read_libraries([path])
         except InputError as error:
             raise self.refused_file("liberty", text, error) from None
-        return str(path)
+        return _Library(str(path), hashlib.sha256(path.read_bytes()).hexdigest())
 
     def _generated(
-        self, source: Value, level: str, figures: str, *changes: tuple[str, Value]
+        self, source: Value, level: str, simulated: bool, *changes: tuple[str, Value]
     ) -> _Part:
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
@@ -170,10 +184,11 @@ class _Resolver(Resolver):
 
         digest = canonical_hash(_design(spec, level).verilog)
         # The requested clock changes how a design is mapped.
-        identity = f"{digest} {spec.model_dump_json() if figures == 'cycles' else spec.clock_ns}"
-        if figures != "area":
+        identity = f"{digest} {spec.clock_ns}"
+        if simulated:
             # A simulation has levels, schedules and expected results that the hash does not cover.
-            identity += f" {version_of('gen', 'fred_hw', 'fred_cli')}"
+            code = version_of("gen", "fred_hw", "fred_cli")
+            identity = f"{digest} {spec.model_dump_json()} {code}"
         return _Part(source, spec, digest, identity)
 
 
@@ -197,21 +212,17 @@ def _design(spec: SwitchSpec, level: str) -> Any:
     return generate(spec, level=level)
 
 
-def _identity(part: _Part | str | int) -> str:
-    """Return the identity of a part of the inputs; for a file, its contents."""
-    if isinstance(part, _Part):
-        return part.identity
-    if not isinstance(part, str):
-        return str(part)
-    path = Path(part)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else part
+def _identity(part: _Part | _Library | str | int | None) -> str:
+    """Return the identity of a part of the inputs."""
+    return part.identity if isinstance(part, _Part | _Library) else str(part)
 
 
 def _derived(inputs: _Inputs) -> dict[str, Any]:
     part = inputs.specification
     spec = part.spec.model_dump(mode="json", exclude_none=True)
-    given = ((name, getattr(inputs, name)) for name in _DEFAULTS)
-    named = {name: None if one == "" else one for name, one in given}
+    given = {name: getattr(inputs, name) for name in _DEFAULTS}
+    given["liberty"] = inputs.liberty and inputs.liberty.path
+    named = {name: None if one == "" else one for name, one in given.items()}
     found = {"specification": part.name, **named, "verilog_sha256": part.sha256}
     return {**found, **dict(flat("specification", spec))}
 
@@ -219,18 +230,18 @@ def _derived(inputs: _Inputs) -> dict[str, Any]:
 def _evaluate(inputs: _Inputs) -> Row:
     row: Row = {"records": ""}
     if inputs.liberty:
-        row |= _synthesized(inputs)
+        row |= _synthesized(inputs, inputs.liberty)
     if inputs.simulator:
         row |= _tested(inputs) if inputs.regression else _simulated(inputs)
     return row
 
 
-def _synthesized(inputs: _Inputs) -> Row:
+def _synthesized(inputs: _Inputs, library: _Library) -> Row:
     """Return area and clock of a switch, from synthesis."""
     from gen.clock import CLOCK_NS
     from synth.synthesis import from_spec, synthesize
 
-    libraries, part = read_cells([Path(inputs.liberty)]), inputs.specification
+    libraries, part = read_cells([Path(library.path)]), inputs.specification
     result = synthesize(
         from_spec(part.spec, inputs.level, part.name),
         libraries,
@@ -281,7 +292,7 @@ def _version() -> str:
 
 
 _PARTS: Mapping[str, Collection[str]] = {
-    "specification": ("specification", "level", "simulator", "regression"),
+    "specification": ("specification", "level", "simulator"),
     **{name: (name,) for name in _DEFAULTS},
     "seed": ("seed", "simulator"),
 }

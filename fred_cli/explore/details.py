@@ -17,7 +17,7 @@ from perfmodel.training.estimate import Estimate, simulate, summarize
 
 from .look import Look
 from .point_charts import breakdown_chart, timeline_chart
-from .reproduce import Reproduction, reproduction, restored
+from .reproduce import Reproduction, reproduction, reproduction_of, restored
 from .table import Table, text
 from .words import label, quantity
 
@@ -44,9 +44,9 @@ class Detail:
     figures : tuple of (str, str)
         Names and values in words.
     problem : str
-        Why there are no charts; empty if there are.
+        Why a point has no figures, or an iteration no charts; empty otherwise.
     reproduction : Reproduction or None
-        Command line and files.
+        Command line and files; None if the values of the point do not go together.
     estimate, timeline : Estimate or None, mapping
         Results of the simulation.
     maps : tuple of Map
@@ -125,8 +125,8 @@ def _detail(items: tuple[tuple[str, Any], ...]) -> Detail:
     title = ", ".join(text(row[name]) for name in _NAMES if name in row)
     figures = [(label(name), quantity(row[name], name)) for name in _FIGURES if name in row]
     key, problem = row["key"], row.get("error") or ""
-    if problem:
-        return Detail(key, title, tuple(figures), problem)
+    if problem or not {"specification", "traces"}.isdisjoint(row):
+        return Detail(key, title, tuple(figures), problem, _again(row))
     try:
         with TemporaryDirectory() as folder:
             inputs = restored(row, Path(folder))
@@ -141,3 +141,12 @@ def _detail(items: tuple[tuple[str, Any], ...]) -> Detail:
     except FAILURES as error:
         said = one_line(f"cannot be simulated again here: {error}")
         return Detail(key, title, tuple(figures), said)
+
+
+def _again(row: Mapping[str, Any]) -> Reproduction | None:
+    """Return how to compute a point again; None if its values do not go together."""
+    try:
+        with TemporaryDirectory() as folder:
+            return reproduction_of(row, Path(folder))
+    except FAILURES:
+        return None

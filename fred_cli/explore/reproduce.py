@@ -17,7 +17,18 @@ from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
 from perfmodel.workloads.workload import WORKLOADS, parse_strategy
 
-__all__ = ["Reproduction", "reproduction", "restored"]
+__all__ = ["Reproduction", "reproduction", "reproduction_of", "restored"]
+
+_TRACES = {
+    "traces": "--workload",
+    "network": "--network",
+    "system": "--system",
+    "remote_memory": "--memory",
+    "groups": "--groups",
+    "network_model": "--network-model",
+    "num_queues_per_dim": "--num-queues-per-dim",
+}
+"""Options of `fred estimate` for the columns of traces."""
 
 _ROOTS = {"topology": "--topology", "workload": "--workload", "remote_memory": "--memory"}
 
@@ -32,10 +43,31 @@ class Reproduction:
         Command line for a shell.
     files : mapping
         Text of the files that the command line names, by their names.
+    in_study_folder : bool
+        Whether paths in the command line start from the folder of the study file.
     """
 
     command: str
     files: Mapping[str, str]
+    in_study_folder: bool = False
+
+
+def reproduction_of(row: Mapping[str, Any], folder: Path) -> Reproduction:
+    """Return the files and the command line that compute a row again.
+
+    Parameters
+    ----------
+    row, folder : mapping, Path
+        As for :func:`restored`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`restored`.
+    """
+    if "specification" in row:
+        return _of_switch(row)
+    return _of_traces(row) if "traces" in row else reproduction(restored(row, folder))
 
 
 def restored(row: Mapping[str, Any], folder: Path) -> Inputs:
@@ -95,6 +127,33 @@ def reproduction(inputs: Inputs) -> Reproduction:
     for key, value in _npu_changes(inputs):
         words += ["--npu", f"{key}={_short(value)}"]
     return Reproduction(shlex.join(words), files)
+
+
+def _of_traces(row: Mapping[str, Any]) -> Reproduction:
+    given = ((option, row.get(name)) for name, option in _TRACES.items())
+    words = [word for option, value in given if value is not None for word in (option, str(value))]
+    return Reproduction(shlex.join(["fred", "estimate", *words]), {}, in_study_folder=True)
+
+
+def _of_switch(row: Mapping[str, Any]) -> Reproduction:
+    """Return the commands of a switch: for area and clock, and for tests or cycles."""
+    if "verilog_sha256" not in row:
+        message = "must be in the row of the point; only switches whose values go together have one"
+        raise InputError(str(row.get("key", "")), "verilog_sha256", message)
+    name = "specification.yaml"
+    commands: list[list[str]] = []
+    if liberty := row.get("liberty"):
+        level, effort = row["level"], row["effort"]
+        commands.append(
+            ["fred", "synth", name, "--level", level, "--liberty", liberty, "--effort", effort]
+        )
+    if simulator := row.get("simulator"):
+        run = (
+            ["sim", name, "--level", row["level"]] if row["regression"] else ["characterize", name]
+        )
+        commands.append(["fred", *run, "--sim", simulator, "--seed", str(row["seed"])])
+    said = " && ".join(map(shlex.join, commands))
+    return Reproduction(said, {name: _yaml(_nested(row, "specification"))})
 
 
 def _part(row: Mapping[str, Any], root: str) -> Part:

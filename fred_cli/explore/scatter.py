@@ -56,7 +56,8 @@ def scatter_data(
         x, y = (_scaled(table, view, axis)[rows] for axis in "xy")
         first, count = cells(x, y)
         drawn = rows[first]
-        found[name] = {**_at(table, view, drawn), "points": count.tolist(), "row": drawn.tolist()}
+        keys = [row["key"] for row in table.rows(drawn.tolist(), ("key",))]
+        found[name] = {**_at(table, view, drawn), "points": count.tolist(), "key": keys}
         if view.brush:
             inside = np.isin(drawn, view.brushed(table, drawn))
             found[name]["selected"] = np.flatnonzero(inside).tolist()
@@ -114,7 +115,7 @@ def _figure(
 
 
 def _dots(plot: Any, place: int, name: str, look: Look) -> Any:
-    source = ColumnDataSource({"x": [], "y": [], "points": [], "row": []}, name=f"group-{place}")
+    source = ColumnDataSource({"x": [], "y": [], "points": [], "key": []}, name=f"group-{place}")
     return plot.scatter(
         "x",
         "y",

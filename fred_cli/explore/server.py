@@ -31,7 +31,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_FILE = re.compile(r"/point/([0-9a-f]{1,64})/(topology|workload|remote_memory)\.yaml")
+_FILE = re.compile(r"/point/([0-9a-f]{1,64})/(\w+)\.yaml")
 
 
 @dataclass(frozen=True)
@@ -178,15 +178,6 @@ def _points(server: _Server, query: str) -> _Answer:
     return _as_json(points_update(table, view, _look(query)))
 
 
-def _key(server: _Server, query: str) -> _Answer:
-    """Return the key of the point in a row; rows keep their positions while a run adds others."""
-    given = parse_qs(query).get("row", [""])[0]
-    table = server.source.table()
-    if not given.isdecimal() or int(given) >= len(table):
-        raise InputError("row", "", f"must be below {len(table)}, not {given!r}")
-    return _as_json({"key": table.row(int(given))["key"]})
-
-
 def _csv(server: _Server, query: str) -> _Answer:
     view, table = _asked(server, query)
     return _Answer("text/csv", csv_of(table, view).encode(), name="points.csv")
@@ -215,7 +206,6 @@ def _bokeh(_server: _Server, _query: str) -> _Answer:
 _ROUTES: dict[str, Callable[[_Server, str], _Answer]] = {
     "/": _page,
     "/view": _view,
-    "/key": _key,
     "/points": _points,
     "/points.csv": _csv,
     "/explore.js": lambda *_: _Answer("text/javascript", script().encode()),

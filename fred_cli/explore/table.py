@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fred_hw.errors import InputError
 from perfmodel.studies.study.file import ROOTS, SWITCH_ROOTS, TRACE_ROOTS
 from perfmodel.studies.study.inputs import SIZES
 from perfmodel.studies.study.store import PROVENANCE, Store
@@ -126,11 +127,11 @@ class Table:
 
     def rows(self, places: Sequence[int], names: Sequence[str]) -> list[dict[str, Any]]:
         """Return the given columns of the given rows."""
-        return self._arrow.select(list(names)).take(list(places)).to_pylist()
+        return _taken(self._arrow.select(list(names)), places).to_pylist()
 
     def take(self, places: Sequence[int]) -> Any:
         """Return the given rows with all columns, as a ``pyarrow.Table``."""
-        return self._arrow.take(list(places))
+        return _taken(self._arrow, places)
 
     def _has_several(self, name: str) -> bool:
         compute: Any = import_module("pyarrow.compute")
@@ -141,7 +142,7 @@ class Table:
 
 
 class Source:
-    """The rows of a store, read again after a run has added some.
+    """The rows of a store, read again after a run has added or removed some.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ class Source:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = Lock()
-        self._files: list[Any] = []
+        self._state: list[Any] = []
         self._table: Table | None = None
 
     def table(self) -> Table:
@@ -164,10 +165,12 @@ class Source:
             The store is empty or damaged.
         """
         with self._lock:
-            files = self.store.files
-            if self._table is None or files != self._files:
-                self._table = Table(self.store.query("select * from points"))
-                self._files = files
+            state = self.store.state
+            if self._table is None or state != self._state:
+                rows = self.store.query("select * from points")
+                if not rows.num_rows:
+                    raise InputError(str(self.store.path), "", "must have a point, not none")
+                self._table, self._state = Table(rows), state
             return self._table
 
 
@@ -178,6 +181,10 @@ def text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _taken(arrow: Any, places: Sequence[int]) -> Any:
+    return arrow.take(np.array(places, np.int64))  # typed, also without any places
 
 
 def _order(value: object) -> tuple[bool, bool, Any]:

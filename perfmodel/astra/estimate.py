@@ -61,7 +61,8 @@ class Inputs:
     roce : RoceFile or None
         Parameters of network model roce; None for the defaults.
     base : Path or None
-        Folder that relative paths of networks start from; None is the working directory.
+        Folder that relative paths of networks and custom collectives start from; None is the
+        working directory.
     """
 
     system: Path
@@ -219,7 +220,7 @@ def estimate_jobs(
         As for :func:`estimate_traces`, NPUs of jobs are not there or not their own, or one has a
         priority in a model that has none.
     """
-    system = load_system(inputs.system)
+    system = load_system(inputs.system, inputs.base)
     if len(inputs.groups) not in (0, 1, len(requests)):
         message = f"must be given once or once for each of {len(requests)} jobs"
         raise InputError("--groups", "", f"{message}, not {len(inputs.groups)} times")

@@ -15,16 +15,23 @@ from typing import Any
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
-__all__ = ["OPTIONS", "Option", "Options"]
+__all__ = ["OPTIONS", "NamedFile", "Option", "Options"]
 
 
-def _no_file(_value: str) -> str:
-    """Return that a value names no file."""
-    return ""
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """The file that the value of an option may name.
 
+    Parameters
+    ----------
+    file_in : callable
+        Returns the path in a value, or an empty text.
+    load : callable
+        Returns the contents of a file, given its path, as a model of pydantic.
+    """
 
-def _load_none(path: Path) -> Any:
-    raise AssertionError(path)
+    file_in: Callable[[str], str]
+    load: Callable[[Path], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +48,8 @@ class Option:
         Returns the help text, which lists the names.
     check : callable or None
         Refuses a value with an InputError; None where the value must be one of ``names``.
-    file_in : callable
-        Returns the path of the file that a value names, or an empty text.
-    load : callable
-        Returns the contents of such a file, given its path, as a model of pydantic.
+    files : NamedFile or None
+        The file that a value may name; None where values name none.
     """
 
     name: str
@@ -52,8 +57,11 @@ class Option:
     names: Callable[[], Iterable[str]]
     listing: Callable[[], str]
     check: Callable[[str], object] | None = None
-    file_in: Callable[[str], str] = _no_file
-    load: Callable[[Path], Any] = _load_none
+    files: NamedFile | None = None
+
+    def file_in(self, value: str) -> str:
+        """Return the path of the file that a value names, or an empty text."""
+        return self.files.file_in(value) if self.files else ""
 
     def located(self, value: str, folder: Path) -> str:
         """Return a value whose path starts from a folder instead of the working directory."""
@@ -80,18 +88,21 @@ def _option(
     names: Callable[[], Iterable[str]],
     listing: Callable[[], str],
     check: Callable[[str], object] | None = None,
-    file_in: Callable[[str], str] = _no_file,
-    load: Callable[[Path], Any] = _load_none,
+    files: NamedFile | None = None,
 ) -> Any:
     """Return the field of an option."""
-    said = {"default": default, "names": names, "listing": listing, "check": check}
-    said |= {"file_in": file_in, "load": load}
+    said = {"default": default, "names": names, "listing": listing, "check": check, "files": files}
     return field(default=default, metadata=said)
 
 
 def _found(module: str, name: str) -> Any:
     """Return the object that a module of the package defines under a name."""
     return getattr(import_module(f"perfmodel.{module}"), name)
+
+
+def _later(module: str, name: str) -> Callable[[Any], Any]:
+    """Return a function that imports the one of a module when it is called."""
+    return lambda value: _found(module, name)(value)
 
 
 def _compute_models() -> Iterable[str]:
@@ -102,10 +113,6 @@ def _compute_listing() -> str:
     models = _found("training.compute_model", "COMPUTE_MODELS")
     texts = [f"{name} {model.basis}".strip() for name, model in models.items()]
     return f"{', or '.join(texts)}."
-
-
-def _check_compute(value: str) -> object:
-    return _found("training.compute_model", "compute_model")(value)
 
 
 def _placements() -> Iterable[str]:
@@ -144,18 +151,6 @@ def _energy_listing() -> str:
     return f"Energy of operations and links: {', '.join(_energy_tables())}, or YAML."
 
 
-def _check_energy(value: str) -> object:
-    return _found("training.energy", "read_energy")(value)
-
-
-def _energy_file(value: str) -> str:
-    return _found("training.energy", "file_in")(value)
-
-
-def _load_energy(path: Path) -> Any:
-    return _found("training.energy", "load_energy")(path)
-
-
 def _endpoints() -> Iterable[str]:
     return _found("endpoint.model", "names")()
 
@@ -166,18 +161,6 @@ def _endpoint_listing() -> str:
         "What runs collectives at the NPUs, and takes memory bandwidth and cores from compute: "
         f"{known}, or core-driven or ace with :FILE.yaml. Without a setting: the fastest one."
     )
-
-
-def _check_endpoint(value: str) -> object:
-    return _found("endpoint.model", "endpoint_model")(value)
-
-
-def _endpoint_file(value: str) -> str:
-    return _found("endpoint.model", "file_in")(value)
-
-
-def _load_endpoint(path: Path) -> Any:
-    return _found("endpoint.file", "load_endpoint")(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +194,7 @@ class Options:
         "first-principles",
         _compute_models,
         _compute_listing,
-        _check_compute,
+        _later("training.compute_model", "compute_model"),
     )
     algorithm: str = _option(
         "published",
@@ -228,17 +211,15 @@ class Options:
         "wafer",
         _energy_tables,
         _energy_listing,
-        _check_energy,
-        _energy_file,
-        _load_energy,
+        _later("training.energy", "read_energy"),
+        NamedFile(_later("training.energy", "file_in"), _later("training.energy", "load_energy")),
     )
     endpoint: str = _option(
         "ideal",
         _endpoints,
         _endpoint_listing,
-        _check_endpoint,
-        _endpoint_file,
-        _load_endpoint,
+        _later("endpoint.model", "endpoint_model"),
+        NamedFile(_later("endpoint.model", "file_in"), _later("endpoint.file", "load_endpoint")),
     )
 
     def __post_init__(self) -> None:

@@ -116,12 +116,38 @@ def test_cycles_are_those_of_the_record(tmp_path: Path, monkeypatch: pytest.Monk
     assert row["seed"] == 3
 
 
-def test_cycles_depend_on_all_of_a_specification(tmp_path: Path) -> None:
-    # The latency of the whole switch too, whose phases the interconnect does not know.
-    space = {"specification": "tiny-2", "specification.protocol.phases": [4, 8]}
-    cycles = plan_of(tmp_path, {**space, "simulator": "icarus"}, objectives=["latency_cycles"])
-    assert len(cycles.work().numbers) == 2
-    assert len(plan_of(tmp_path, {**space, "liberty": "tiny.lib"}).work().numbers) == 1
+@pytest.mark.parametrize(
+    ("objective", "space", "points"),
+    [
+        ("area_um2", {"liberty": "tiny.lib"}, 1),
+        ("latency_cycles", {"simulator": "icarus"}, 2),
+        ("tests_failed", {"simulator": "icarus", "regression": True}, 2),
+    ],
+)
+def test_simulations_depend_on_all_of_a_specification(
+    tmp_path: Path, objective: str, space: dict[str, Any], points: int
+) -> None:
+    """Benches take stimulus, timeouts and levels from values that the Verilog does not have."""
+    given = {"specification": "tiny-2", "specification.protocol.phases": [4, 8], **space}
+    assert len(plan_of(tmp_path, given, objectives=[objective]).work().numbers) == points
+
+
+def test_the_key_depends_on_no_file_that_is_named_as_a_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = {"specification": "tiny-2", "liberty": "tiny.lib"}
+    before = plan_of(tmp_path, space).point(0).key
+    for name in ("interconnect", "speed"):
+        (tmp_path / name).write_text("of another program")
+    assert plan_of(tmp_path, space).point(0).key == before
+
+
+def test_the_cell_library_is_read_once(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, {"specification": "tiny-2", "liberty": "tiny.lib"})
+    before = plan.point(0).key
+    (tmp_path / "tiny.lib").unlink()
+    assert plan.point(0).key == before
 
 
 @pytest.mark.parametrize(
@@ -207,14 +233,10 @@ def test_a_simulator_that_fails_is_the_error_of_its_point(
 
 @pytest.mark.slow
 @pytest.mark.sim
-def test_regressions_of_specifications_and_seeds_are_a_study_of_the_command(
-    fred: Fred, place: Path
-) -> None:
-    space = {**REGRESSION, "specification.middle_switches": [2, 3], "seed": [1, 2]}
-    study = {"space": space, "objectives": ["tests_failed"]}
+def test_regressions_with_several_seeds_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
+    study = {"space": {**REGRESSION, "seed": [1, 2]}, "objectives": ["tests_failed"]}
     (place / "study.yaml").write_text(json.dumps(study))
     found = fred.json("study", "run", "study.yaml", "-o", "store", "--workers", "1")
-    # Both specifications have the same Verilog.
     assert (found["points"], found["computed"], found["failed"]) == (2, 2, 0)
     query = "select seed, tests_passed, tests_failed from points order by seed"
     rows = fred.json("study", "query", "store", query)["rows"]

@@ -87,9 +87,9 @@ function listen(name, view) {
 // A click opens the point under it, a rectangle selects points.
 function selected(view, geometry) {
   if (geometry.type === "point") {
-    const sources = view.model.renderers.map((one) => one.data_source).filter((one) => one.data.row);
+    const sources = view.model.renderers.map((one) => one.data_source).filter((one) => one.data.key);
     const source = sources.find((one) => one.selected.indices.length === 1 || (one.selected.indices.length && !kept.get("brush")));
-    if (source) ask("/key", new URLSearchParams({ row: source.data.row[source.selected.indices[0]] })).then((found) => found && open(found.key));
+    if (source) open(source.data.key[source.selected.indices[0]]);
     else show(current());
     return;
   }

@@ -77,7 +77,7 @@ def load_setup(
 
     Parameters
     ----------
-    network, protocol, algorithm, base : str or Path, str, str, Path or None
+    network, protocol, algorithm : str or Path, str, str
         See ``load_network``.
     system, memory, groups : Path
         The other files.
@@ -85,6 +85,9 @@ def load_setup(
         Network model that the setup is for; None for any.
     queues, control, roce : int, bool, RoceFile or None
         See ``Setup``.
+    base : Path or None
+        Folder that relative paths of networks and custom collectives start from; None is the
+        working directory.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def load_setup(
         said.check_npus(found.npus, str(memory))
     return Setup(
         network=found,
-        system=load_system(system),
+        system=load_system(system, base),
         memory=said,
         groups=load_groups(groups) if groups else {},
         system_source=str(system),

@@ -120,7 +120,8 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         Algorithm of all-to-alls in each dimension.
     all-reduce-implementation-custom : list of str
         Prefix of traces with the sends, receives and additions of each NPU in an all-reduce:
-        `PREFIX.PLACE.et`, relative to the working folder. It has priority over algorithms.
+        `PREFIX.PLACE.et`, relative to the working folder, or in a study to the folder of the study
+        file. It has priority over algorithms.
     all-gather-implementation-custom : list of str
         Prefix of such traces for all-gathers.
     reduce-scatter-implementation-custom : list of str
@@ -128,8 +129,8 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     all-to-all-implementation-custom : list of str
         Prefix of such traces for all-to-alls.
     per-node-custom-implementation : str
-        File with prefixes of such traces by the numbers of nodes. It has priority over all keys
-        above.
+        File with prefixes of such traces by the numbers of nodes, all relative to the same folder.
+        It has priority over all keys above.
     preferred-dataset-splits : int
         Chunks of a collective; each passes the dimensions separately.
     active-chunks-per-dimension : int
@@ -218,11 +219,38 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
     local_mem_trace_filename: Annotated[str | None, Field(examples=["local_mem_trace"])] = None
     frequency: Annotated[float | None, number_range(0, 1e15), Field(examples=[1000])] = None
 
+    _base: Path | None = PrivateAttr(default=None)
     _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
 
-    def name_nodes(self, prefixes: Mapping[int, str]) -> None:
-        """Set the custom traces of nodes: prefixes keyed by node number."""
-        self._prefixes = dict(prefixes)
+    def find_custom(self, source: str, base: Path | None) -> None:
+        """Find the traces of custom collectives.
+
+        Parameters
+        ----------
+        source : str
+            The file, for errors.
+        base : Path or None
+            Folder that relative paths start from; None is the working directory.
+
+        Raises
+        ------
+        InputError
+            A prefix has no traces, or the file with the prefixes of nodes is bad.
+        """
+        self._base = base
+        for name in COLLECTIVES:
+            if prefix := self.custom(name):
+                field = f"{name.replace('_', '-')}-implementation-custom.0"
+                _check_prefix(prefix, source, field)
+        if self.per_node:
+            self._prefixes = _node_prefixes(self.per_node, source, base)
+
+    @property
+    def custom_files(self) -> list[Path]:
+        """The traces of all custom collectives, and the file with the prefixes of nodes."""
+        prefixes = [*filter(None, map(self.custom, COLLECTIVES)), *self._prefixes.values()]
+        files = [path for one in dict.fromkeys(prefixes) for path in find_traces(one)]
+        return [*files, Path(_from(self._base, self.per_node))] if self.per_node else files
 
     def roofline_ns(self, operations: int, moved_bytes: int) -> int:
         """Return the duration of compute, from the roofline (``Workload::issue_comp``) [ns].
@@ -252,7 +280,7 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
         if node in self._prefixes and f"{collective}_custom" in type(self).model_fields:
             return self._prefixes[node]
         given: list[str] | None = getattr(self, f"{collective}_custom", None)
-        return given[0] if given else None
+        return _from(self._base, given[0]) if given else None
 
     def implementation(self, collective: str, sizes: Sequence[int], source: str) -> list[str]:
         """Return the algorithm of a collective in each dimension, or one for all NPUs.
@@ -306,8 +334,15 @@ class SystemFile(FileModel, alias_generator=methodcaller("replace", "_", "-")):
             raise InputError(source, field, f"must be ring or direct, not {name}")
 
 
-def load_system(path: Path) -> SystemFile:
+def load_system(path: Path, base: Path | None = None) -> SystemFile:
     """Return the system of a file: JSON if the file name ends in ``.json``, else YAML.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    base : Path or None
+        Folder that relative paths of custom collectives start from; None is the working directory.
 
     Raises
     ------
@@ -327,13 +362,13 @@ def load_system(path: Path) -> SystemFile:
                 message = "must be given and above 0 with roofline-enabled 1"
                 raise InputError(str(path), key, message)
     _warn_of_no_effect(found, str(path))
-    for name in COLLECTIVES:
-        prefix = found.custom(name)
-        if prefix:
-            _check_prefix(prefix, str(path), f"{name.replace('_', '-')}-implementation-custom.0")
-    if found.per_node:
-        found.name_nodes(_node_prefixes(found.per_node, str(path)))
+    found.find_custom(str(path), base)
     return found
+
+
+def _from(base: Path | None, name: str) -> str:
+    """Return a path or a prefix that starts from a folder; None is the working directory."""
+    return str(base / name) if base else name
 
 
 def _warn_of_no_effect(system: SystemFile, source: str) -> None:
@@ -358,9 +393,9 @@ def _check_prefix(prefix: str, source: str, field: str) -> None:
         raise InputError(source, field, f"{where}{error.message}") from None
 
 
-def _node_prefixes(name: str, source: str) -> dict[int, str]:
+def _node_prefixes(name: str, source: str, base: Path | None) -> dict[int, str]:
     """Return the prefixes of traces, keyed by node number."""
-    path = Path(name)
+    path = Path(_from(base, name))
     if not path.is_file():
         message = f"must be an existing file, not {name!r:.60}"
         raise InputError(source, "per-node-custom-implementation", message)
@@ -374,6 +409,6 @@ def _node_prefixes(name: str, source: str) -> dict[int, str]:
             raise InputError(name, "", f"nodes must be numbers from 0 up, not {key!r:.60}")
         if not isinstance(prefix, str) or not prefix:
             raise InputError(name, text, f"must be a prefix of traces, not {prefix!r:.60}")
-        _check_prefix(prefix, name, text)
-        found[int(text)] = prefix
+        found[int(text)] = _from(base, prefix)
+        _check_prefix(found[int(text)], name, text)
     return found

@@ -9,7 +9,7 @@ from fred_hw.errors import InputError
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.topology.parse import said_of
 
-__all__ = ["digest_of", "flat", "named_files"]
+__all__ = ["digest_of", "flat", "located", "named_files"]
 
 
 def flat(name: str, value: object) -> Iterator[tuple[str, Any]]:
@@ -55,6 +55,16 @@ def named_files(data: object, folder: Path) -> Iterator[Path]:
                     waiting.append((_read(path, text), path.parent))
 
 
+def located(folder: Path, text: str) -> Path:
+    """Return the absolute path of a file, the same for all spellings of its folder.
+
+    A link to a file is not followed, since relative paths in the file start from the folder of the
+    link.
+    """
+    path = folder / text
+    return path.parent.resolve() / path.name
+
+
 def digest_of(files: Iterable[Path]) -> str:
     """Return the hash of the contents of files; one that cannot be read counts as empty.
 
@@ -71,11 +81,9 @@ def digest_of(files: Iterable[Path]) -> str:
 
 
 def _file(folder: Path, text: str) -> Path | None:
-    """Return the path of a file, the same for all spellings of the path; None without a file."""
-    path = folder / text
+    """Return the path of a file; None without a file."""
     try:
-        # The last part is not resolved: paths in a file start from the folder of the link to it.
-        return path.parent.resolve() / path.name if path.is_file() else None
+        return located(folder, text) if (folder / text).is_file() else None
     except OSError:  # for example, the text is too long for a path
         return None
 

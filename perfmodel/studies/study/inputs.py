@@ -18,7 +18,7 @@ from perfmodel.libra.network import TIERS, Prices
 from perfmodel.libra.topology import cost_of
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology import files as topologies
-from perfmodel.topology.files import NpuEntry, build_topology, read_topology_file
+from perfmodel.topology.files import NpuEntry, build_topology, is_infragraph, read_topology_file
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
 from perfmodel.training.options import OPTIONS
@@ -26,7 +26,7 @@ from perfmodel.workloads import file as workloads
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy, workload_path
 
 from .axes import Value
-from .contents import digest_of, flat, named_files
+from .contents import digest_of, flat, located, named_files
 from .file import ROOTS, WHOLE
 from .kind import Resolver
 
@@ -258,12 +258,9 @@ class TrainingResolver(Resolver):
         if found in WORKLOADS and root == "workload":
             return found, read_data(workload_path(found)), self.folder
         try:
-            if name.endswith(SUFFIXES):
-                path = (self.folder / name).resolve()
-                return name, read_data(path), path.parent
-            if root == "topology" and name.endswith(".txt"):
-                path = (self.folder / name).resolve()
-                return name, _dumped(read_topology_file(path)), path.parent
+            if name.endswith(SUFFIXES) or (root == "topology" and name.endswith(".txt")):
+                data = _contents(root, self.folder / name)
+                return name, data, located(self.folder, name).parent
             if root == "remote_memory":
                 message = f"must be {NO_MEMORY}, or a path ending in .yaml, not {name!r}"
                 raise InputError("", "", message)
@@ -330,11 +327,11 @@ def options_part(options: Mapping[str, str], folder: Path) -> ChosenOptions:
     InputError
         A file that a value names is malformed.
     """
-    paths = {name: option.file_in(options[name]) for name, option in OPTIONS.items()}
-    files = {name: folder / path for name, path in paths.items() if path}
-    contents = {name: _dumped(OPTIONS[name].load(path)) for name, path in files.items()}
-    digest = _digest([options, digest_of(files.values())])
-    return ChosenOptions(digest, "", options, str(folder), contents)
+    contents: dict[str, Any] = {}
+    for name, option in OPTIONS.items():
+        if option.files and (path := option.files.file_in(options[name])):
+            contents[name] = _dumped(option.files.load(folder / path))
+    return ChosenOptions(_digest([options, contents]), "", options, str(folder), contents)
 
 
 def options_of(part: ChosenOptions) -> dict[str, str]:
@@ -380,6 +377,15 @@ def column_of(name: str) -> str:
 @lru_cache(maxsize=1024)
 def _flat(root: str, part: Part) -> dict[str, Any]:
     return dict(flat(root, part.data))
+
+
+def _contents(root: str, path: Path) -> object:
+    """Return the contents of a file; a topology in an imported format is converted."""
+    is_text = path.suffix == ".txt"
+    data = None if is_text else read_data(path)
+    if is_text or (root == "topology" and is_infragraph(data)):
+        return _dumped(read_topology_file(path))
+    return data
 
 
 def _validated(root: str, data: object) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def _no_terms(_base: Any, _other: Any, _as_is: bool) -> None:
 
 
 def _no_npus(_resolver: Resolver, _name: str) -> dict[str, Value]:
-    raise InputError("", "", "must be given with topology alone")
+    raise InputError("", "", "must be given only with topology")
 
 
 @dataclass(frozen=True)

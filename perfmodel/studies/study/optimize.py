@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from itertools import islice
@@ -40,6 +41,9 @@ _TRIES = 5000
 
 _SCREENED = "screened"
 """Attribute of a trial whose figures are the bounds of a point that was not computed."""
+
+_KEY = "key"
+"""Attribute of a trial that was told figures: the key of its point."""
 
 _POPULATION = 50
 """Largest population of a generation of NSGA-II."""
@@ -126,6 +130,8 @@ class _Search:
         self._space = [_parameter(number, steps) for number, steps in enumerate(plan.space.groups)]
         self._begun = time.monotonic()
         self._open: dict[str, Any] = {}
+        self._present = store.keys()
+        self._stored = store.figures(plan.objectives, self._present)
         self._seen: set[int] = set()
         self.keys: dict[str, int] = {}
         self.screened = 0
@@ -142,8 +148,6 @@ class _Search:
         self._random = random.Random(f"{plan.seed} {len(self._study.get_trials(deepcopy=False))}")
         if not self._seen:
             self._begin()
-        self._present = store.keys()
-        self._stored = store.figures(plan.objectives, self._present)
 
     def _begin(self) -> None:
         """Enqueue the points with the least bounds, from a sample of the space."""
@@ -155,13 +159,15 @@ class _Search:
             self._propose(number)
 
     def _resume(self, trial: Any) -> None:
-        number = self._plan.space.number(trial.params.values())
+        """Count a trial of an earlier run, unless its point has to be computed again."""
+        number, key = _number(self._plan, trial), trial.user_attrs[_KEY]
+        if self._plan.left(np.array([number])).size and not trial.user_attrs.get(_SCREENED):
+            if key not in self._present:  # not written before the process ended, or removed
+                return
+            self.keys[key] = number
+            if key in self._stored:
+                self._front.add([self._stored[key]])
         self._seen.add(number)
-        left = self._plan.left(np.array([number]))
-        if left.size and not trial.user_attrs.get(_SCREENED):
-            self.keys[self._plan.point(number).key] = number
-            if not any(trial.constraints.values()):
-                self._front.add([trial.values])
 
     def points(self) -> Iterator[Point]:
         """Yield points to compute until the budget is spent."""
@@ -176,32 +182,32 @@ class _Search:
                 continue
             self._seen.add(number)
             left = plan.left(np.array([number]), self.excluded)
+            [key] = plan.keys(np.array([number]))
             if not left.size:
                 tries += 1
-                self._tell(trial, None)
+                self._tell(trial, key, None)
                 continue
             bound = plan.bounds(left)
             if self._front.reaches(bound)[0]:
                 tries += 1
                 self.screened += 1
                 trial.set_user_attr(_SCREENED, True)
-                self._tell(trial, bound[0].tolist())
+                self._tell(trial, key, bound[0].tolist())
                 continue
             tries = 0
-            point = plan.point(number)
-            self.keys[point.key] = number
-            if point.key in self._present:
-                self._tell(trial, self._stored.get(point.key))
+            self.keys[key] = number
+            if key in self._present:
+                self._tell(trial, key, self._stored.get(key))
                 continue
-            self._open[point.key] = trial
-            yield point
+            self._open[key] = trial
+            yield plan.point(number)
 
     def told(self, rows: Sequence[Row]) -> None:
         """Report the figures of computed points to Optuna."""
         for row in rows:
             figures = [row.get(name) for name in self._plan.objectives]
             found = None if None in figures else figures
-            self._tell(self._open.pop(row["key"]), found)
+            self._tell(self._open.pop(row["key"]), row["key"], found)
 
     def check(self) -> None:
         """Fail if no point that was tried satisfies a constraint.
@@ -226,7 +232,8 @@ class _Search:
             self._budget.seconds or inf
         )
 
-    def _tell(self, trial: Any, figures: Sequence[Any] | None) -> None:
+    def _tell(self, trial: Any, key: str, figures: Sequence[Any] | None) -> None:
+        trial.set_user_attr(_KEY, key)
         if figures and not trial.user_attrs.get(_SCREENED):
             self._front.add([figures])
         trial.set_constraint("figures", 1.0 if figures is None else 0.0)
@@ -243,6 +250,11 @@ class _Search:
     def _propose(self, number: int) -> None:
         steps = enumerate(self._plan.space.steps(number))
         self._study.enqueue_trial({str(group): step for group, step in steps})
+
+
+def _number(plan: Plan, trial: Any) -> int:
+    """Return the number of the point of a trial."""
+    return plan.space.number(trial.params.values())
 
 
 def _parameter(group: int, steps: Steps) -> Callable[[Any], int]:
@@ -270,25 +282,38 @@ def _drop_partial_line(journal: Path) -> None:
 
 
 def _optuna_study(plan: Plan, journal: Path) -> Any:
-    """Return Optuna's study, with the trials of earlier runs of the same model version."""
+    """Return Optuna's study, with the trials of earlier runs with the same inputs and model."""
     optuna: Any = import_module("optuna")
     journals: Any = import_module("optuna.storages.journal")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     _drop_partial_line(journal)
     try:
         storage = optuna.storages.JournalStorage(journals.JournalFileBackend(str(journal)))
-        study = optuna.create_study(
+        name = sha256(f"{plan.digest} {plan.kind.version()}".encode()).hexdigest()[:16]
+        create = partial(
+            optuna.create_study,
             storage=storage,
-            study_name=sha256(f"{plan.digest} {plan.kind.version()}".encode()).hexdigest()[:16],
+            study_name=name,
             directions=["minimize"] * len(plan.objectives),
             load_if_exists=True,
         )
+        study = create()
     except (AttributeError, LookupError, TypeError, ValueError):
         message = "must be a journal of Optuna, not other text; remove it to search anew"
         raise InputError(str(journal), "", message) from None
+    if not _is_current(plan, study):
+        optuna.delete_study(study_name=name, storage=storage)
+        study = create()
     seed = (plan.seed + len(study.get_trials(deepcopy=False))) % 2**32
     if len(plan.objectives) == 1:
         study.sampler = optuna.samplers.TPESampler(seed=seed)
     else:
         study.sampler = optuna.samplers.NSGAIISampler(seed=seed, population_size=_first(plan))
     return study
+
+
+def _is_current(plan: Plan, study: Any) -> bool:
+    """Return whether all trials have the keys of their points, whose inputs may have changed."""
+    trials = [one for one in study.get_trials(deepcopy=False) if one.state.name == "COMPLETE"]
+    numbers = np.array([_number(plan, one) for one in trials], np.int64)
+    return [one.user_attrs.get(_KEY) for one in trials] == plan.keys(numbers)

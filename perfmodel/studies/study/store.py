@@ -73,6 +73,12 @@ class Store:
         """The Parquet files, in order of their names."""
         return sorted(_rows_folder(self.path, SCHEMA).glob("*.parquet"))
 
+    @property
+    def state(self) -> list[tuple[str, int, int]]:
+        """Value that changes whenever a file of rows is added or replaced."""
+        found = ((file.name, file.stat()) for file in self.files)
+        return [(name, one.st_ino, one.st_mtime_ns) for name, one in found]
+
     def keys(self) -> set[str]:
         """Return the keys of all points that have rows.
 
@@ -190,10 +196,9 @@ class Store:
 
     def _write(self, file: Path, table: Any) -> None:
         """Write a file of the store atomically."""
-        parquet = _parquet()
         try:
             file.parent.mkdir(exist_ok=True)
-            _commit(file, lambda path: parquet.write_table(table, path, compression="zstd"))
+            _commit(file, lambda path: _write_parquet(table, path))
         except OSError as error:
             raise not_written(self.path, error) from None
 
@@ -354,7 +359,7 @@ def migrate(path: Path) -> tuple[int, int]:
     InputError
         There is no store, it is of a newer version, or it cannot be written.
     """
-    parquet = _parquet()
+    _parquet()
     before = _schema_of(path)
     store = Store(path)
     with store.locked():
@@ -369,7 +374,7 @@ def migrate(path: Path) -> tuple[int, int]:
                     new.mkdir()
                     for file in sorted(old.glob("*.parquet")):
                         table = MIGRATIONS[version](_read(file, needed_columns=("key",)))
-                        _commit(new / file.name, lambda to, t=table: parquet.write_table(t, to))
+                        _commit(new / file.name, lambda to, t=table: _write_parquet(t, to))
                 _write_head(path, version + 1)
                 for old, _ in folders:
                     rmtree(old, ignore_errors=True)
@@ -381,7 +386,7 @@ def migrate(path: Path) -> tuple[int, int]:
 def parquet_bytes(table: Any) -> bytes:
     """Return the rows of a ``pyarrow.Table`` as the bytes of a Parquet file."""
     found = BytesIO()
-    _parquet().write_table(table, found, compression="zstd")
+    _write_parquet(table, found)
     return found.getvalue()
 
 
@@ -444,6 +449,10 @@ def not_written(path: Path, error: OSError) -> InputError:
     """Return the error of a store that cannot be written, as on a full disk."""
     said = error.strerror or str(error)
     return InputError(str(path), "", f"must be a folder that can be written, not with: {said}")
+
+
+def _write_parquet(table: Any, to: Path | BytesIO) -> None:
+    _parquet().write_table(table, to, compression="zstd")
 
 
 def _parquet() -> Any:

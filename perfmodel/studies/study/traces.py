@@ -1,6 +1,6 @@
 """Points that are runs of execution traces: what their inputs come to, and their figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -8,8 +8,10 @@ from typing import Any
 
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
+from fred_hw.files import load_model
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.astra import estimate
+from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.transport import NETWORK_MODELS
 from perfmodel.chakra.traces import find_traces
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
@@ -103,7 +105,8 @@ class _Resolver(Resolver):
                 return _File(digest_of(find_traces(path)), name, self.folder)
             if part == "network":
                 return self._network(name)
-            return self._with_files(name, read_data(path))
+            custom = _custom_files(path, self.folder) if part == "system" else ()
+            return self._with_files(name, read_data(path), custom)
         except InputError as error:
             raise self.refused_file(part, name, error) from None
 
@@ -117,11 +120,24 @@ class _Resolver(Resolver):
         parse_topology(name, base=self.folder)  # refuses all but files of ns-3, which name none
         return self._with_files(name, None)
 
-    def _with_files(self, name: str, data: object) -> _File:
-        """Return a file, given its contents, with the files that they name."""
+    def _with_files(self, name: str, data: object, more: Iterable[Path] = ()) -> _File:
+        """Return a file, given its contents, with the files that they name, and more files."""
         path = self.folder / name
-        digest = digest_of((path, *named_files(data, path.parent)))
+        digest = digest_of((path, *named_files(data, path.parent), *more))
         return _File(digest, name, self.folder)
+
+
+def _custom_files(path: Path, folder: Path) -> list[Path]:
+    """Return the files of custom collectives of a system file, whose paths start from a folder.
+
+    There are none if one of them or the system is bad: the evaluation of the point reports that.
+    """
+    try:
+        system = load_model(SystemFile, path)
+        system.find_custom(str(path), folder)
+    except InputError:
+        return []
+    return system.custom_files
 
 
 def _identity(part: _File | str | int | None) -> str:

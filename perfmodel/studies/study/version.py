@@ -8,7 +8,8 @@ from pathlib import Path
 
 __all__ = ["model_version", "version_of"]
 
-_SUFFIXES = {".py", ".yaml", ".json"}
+_SUFFIXES = {".py", ".yaml", ".json", ".cpp", ".hpp", ".v"}
+"""Of code and data, among them the C++ and Verilog of benches."""
 
 
 def model_version() -> str:

@@ -5,14 +5,18 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import ANY
 
 import pandas as pd
 import pytest
 import yaml
 
-from perfmodel.studies.study import engine
+from perfmodel.studies.study import engine, optimize
+from perfmodel.studies.study.optimize import Budget
+from perfmodel.studies.study.run import Summary
 from perfmodel.studies.study.store import create_store
 from tests.fred_cli.fred import Fred
+from tests.perfmodel.studies.study.engines import Inline
 
 SPACE = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy.dp": [2, 4, 8]}
 STUDY = {"space": SPACE, "constraints": ["workers < 8"], "objectives": ["iteration_time_s"]}
@@ -102,6 +106,48 @@ def test_speedups_over_a_baseline_are_printed(fred: Fred, place: Path) -> None:
         assert re.search(rf"{row['topology']} +{row['iteration_time_s']:.6g} +", out)
         assert f"{row['speedup']:.6g}" in out
     assert rows[0]["speedup"] > rows[1]["speedup"] == 1.0
+
+
+def test_failed_points_are_computed_again_if_asked(
+    fred: Fred, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, sql = ("study", "run", "study.yaml", "-o", "store"), "select key, error from points"
+    monkeypatch.setattr(engine, "open_engine", lambda *_: Inline(poison=[ANY]))
+    first = fred.json(*run)
+    assert (first["computed"], first["failed"]) == (2, 2)
+    failed = fred.json("study", "query", "store", sql)["rows"]
+    assert all("worker process ended" in row["error"] for row in failed)
+    monkeypatch.setattr(engine, "open_engine", lambda *_: Inline())
+    assert fred.json(*run)["computed"] == 0
+    again = fred.json(*run, "--retry-failed")
+    assert (again["points"], again["computed"], again["failed"]) == (2, 2, 0)
+    rows = fred.json("study", "query", "store", sql)["rows"]
+    assert {row["key"]: row["error"] for row in rows} == {row["key"]: None for row in failed}
+    assert fred.json(*run, "--retry-failed")["computed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "budget"),
+    [
+        ((), Budget(1000, None)),
+        (("--points", "7"), Budget(7, None)),
+        (("--minutes", "2.5"), Budget(None, 150.0)),
+        (("--points", "7", "--minutes", "2.5"), Budget(7, 150.0)),
+    ],
+    ids=["default", "points", "minutes", "both"],
+)
+def test_a_search_ends_after_points_or_minutes(
+    fred: Fred, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], budget: Budget
+) -> None:
+    asked: list[Budget] = []
+
+    def searched(_plan: object, _folder: Path, budget: Budget, *_: object) -> Summary:
+        asked.append(budget)
+        return Summary(0, 0, 0, {}, 0, {}, [], [])
+
+    monkeypatch.setattr(optimize, "optimize_study", searched)
+    fred.json("study", "optimize", "study.yaml", "-o", "store", *words)
+    assert asked == [budget]
 
 
 def test_progress_is_lines_of_json(fred: Fred) -> None:

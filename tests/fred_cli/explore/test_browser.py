@@ -260,15 +260,15 @@ def test_a_click_opens_a_point_and_two_are_compared(
             """() => {
               byId("chart-scatter").scrollIntoView();
               const { frame, model } = drawn.get("chart-scatter").view;
-              const { x, y, row } = model.renderers[0].data_source.data;
+              const { x, y, key } = model.renderers[0].data_source.data;
               const box = byId("chart-scatter").getBoundingClientRect();
               const [left, top] = [frame.x_scale.compute(x[0]), frame.y_scale.compute(y[0])];
-              return { x: box.x + left, y: box.y + top, row: row[0] };
+              return { x: box.x + left, y: box.y + top, key: key[0] };
             }"""
         )
         with shown(page):
             page.mouse.click(place["x"], place["y"])
-        first = table.row(place["row"])
+        first = table.row(table.keys[place["key"]])
         assert view_of(page)["point"] == [first["key"]]
         assert first["topology"] in page.locator("#side-point h3").inner_text()
         with shown(page):

@@ -38,7 +38,8 @@ def test_sources_have_all_points_by_group(table: Table) -> None:
     groups = [found[name] for name in found if name.startswith("group-")]
     assert len(groups) == 2 and sum(sum(one["points"]) for one in groups) == len(shown) == 8
     for one in groups:
-        assert one["x"] == table.numbers(view.x)[one["row"]].tolist()
+        places = [table.keys[key] for key in one["key"]]
+        assert one["x"] == table.numbers(view.x)[places].tolist()
     low, high = found["ranges"]["y"]
     assert low < min(groups[0]["y"] + groups[1]["y"]) and max(groups[0]["y"]) < high
 

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
+from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -20,6 +22,7 @@ from perfmodel.studies.study.store import Store, create_store, open_store
 from .conftest import served
 from .stores import SPACE, evaluated, table_of
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 LOCAL = "default-src 'none'; script-src 'self'; connect-src 'self';"
 
 
@@ -99,7 +102,6 @@ def test_a_wrong_view_is_refused_in_one_line(address: str) -> None:
     for path, said in (
         ("/view?x=none", "x: must be a column of numbers that vary, not 'none'"),
         ("/points?point=77", "point: must be the key of a point in the store, not '77'"),
-        ("/key?row=99", "row: must be below 16, not '99'"),
     ):
         status, _, body = got(address, path)
         assert (status, json.loads(body)) == (400, {"error": said})
@@ -122,6 +124,24 @@ def test_files_of_a_point_are_yaml(address: str, table: Table) -> None:
     assert status == 200 and headers["Content-Type"].startswith("application/yaml")
     assert yaml.safe_load(body)["io_bytes_per_s"] == row["topology.io_bytes_per_s"]
     assert got(address, f"/point/{row['key']}/workload.yaml")[0] == 404  # built in: no file
+
+
+def test_all_links_of_the_page_and_of_a_point_are_answered(tmp_path: Path) -> None:
+    space = {**SPACE, "topology": "small.yaml", "strategy": "MP1-DP4-PP1"}
+    space |= {"energy": "e.yaml", "endpoint": "core-driven:a.yaml"}
+    for name, example in (("e.yaml", "energy"), ("a.yaml", "endpoint")):
+        (tmp_path / name).write_text((EXAMPLES / f"{example}.yaml").read_text())
+    store = evaluated(tmp_path, space)
+    key = next(iter(Source(store).table().keys))
+    with served(store) as address:
+        shown = [got(address, "/")[2].decode()]
+        shown.append(json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])["html"])
+        shown += [json.loads(got(address, "/view")[2])[part] for part in ("controls", "table")]
+        links = [unescape(one) for one in re.findall(r'(?:href|src)="([^"]+)"', "".join(shown))]
+        local = {one for one in links if one.startswith("/")}
+        assert {one: got(address, one)[0] for one in local} == dict.fromkeys(local, 200)
+    files = {one.rpartition("/")[2] for one in local if one.startswith("/point/")}
+    assert files == {"topology.yaml", "energy.yaml", "endpoint.yaml"}
 
 
 def test_a_point_has_its_charts_and_its_command_line(address: str, table: Table) -> None:
@@ -165,6 +185,7 @@ def test_a_point_that_cannot_be_simulated_here_has_the_reason(
 
 def test_switches_are_shown(tmp_path: Path) -> None:
     base = {"specification": "tiny-2", "level": "switch", "clock_ns": 0.5}
+    base |= {"liberty": "/cells.lib", "effort": "area", "verilog_sha256": "0"}
     rows = [{**base, "specification.lanes": lanes, "area_um2": 10.0 * lanes} for lanes in (1, 2)]
     table = table_of(tmp_path / "store", rows)
     with served(open_store(tmp_path / "store")) as address:
@@ -172,7 +193,7 @@ def test_switches_are_shown(tmp_path: Path) -> None:
         key = table.row(0)["key"]
         html = json.loads(got(address, f"/points?point={key}")[2])["html"]
     assert "tiny-2, switch</h3>" in html and "<dd>10</dd>" in html
-    assert "only training iterations whose values go together can be estimated" in html
+    assert "fred synth specification.yaml --level switch --liberty /cells.lib" in html
 
 
 def test_points_without_varying_numbers_are_a_table(tmp_path: Path) -> None:
@@ -210,6 +231,28 @@ def test_a_store_that_is_being_written_is_read(tmp_path: Path, table: Table) -> 
         store.append(rows[8:])
         (store.path / "rows-1/00000003.parquet.part").write_bytes(b"half")
         assert "8 of 16 points" in json.loads(got(address, "/view")[2])["status"]
+
+
+def test_a_marker_stays_that_of_its_point_while_failed_points_are_computed_again(
+    tmp_path: Path, table: Table
+) -> None:
+    rows = [table.row(place) for place in range(16)]
+    store = create_store(tmp_path / "written")
+    store.append(rows)
+    failed = [row["key"] for row in rows if "error" in row]
+    with served(store) as address, store.locked():
+        groups = json.loads(got(address, "/view?x=npu.peak_flops")[2])["data"]["chart-scatter"]
+        keys = [key for name, one in groups.items() if "group" in name for key in one["key"]]
+        assert keys
+        store.remove_failed(failed)
+        assert "8 of 8 points" in json.loads(got(address, "/view")[2])["status"]
+        for key in keys:
+            found = json.loads(got(address, f"/points?x=npu.peak_flops&point={key}")[2])
+            row = table.row(table.keys[key])
+            title = f"{row['workload']}, {row['strategy']}, {row['topology']}</h3>"
+            assert title in found["html"]
+        gone = json.loads(got(address, f"/points?x=npu.peak_flops&point={failed[0]}")[2])
+    assert gone["error"] == f"point: must be the key of a point in the store, not {failed[0]!r}"
 
 
 def test_a_port_in_use_is_refused(store: Store, address: str) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from fred_cli.explore.table import Source, Table, text
+from fred_hw.errors import InputError
 from perfmodel.studies.study.store import Store, open_store
 
 from .stores import table_of
@@ -66,6 +68,8 @@ def test_values_that_are_missing_are_not_a_number_or_none(tmp_path: Path) -> Non
     row = table.row(1)
     assert (row["a"], row["key"], "b" in row) == (1, f"{1:032x}", False)
     assert (table.distinct("a"), table.distinct("b")) == (3, 3)
+    assert table.rows([], ("key", "b")) == []
+    assert len(table.take([])) == 0
 
 
 def test_rows_that_a_run_adds_are_read(tmp_path: Path) -> None:
@@ -78,6 +82,26 @@ def test_rows_that_a_run_adds_are_read(tmp_path: Path) -> None:
         store.append([{**row, "key": "other", "error": None, "records": None}])
         assert list(source.table().keys) == [row["key"], "other"]
     assert len(first) == 1
+
+
+def test_rows_that_a_run_removes_to_compute_them_again_are_read(tmp_path: Path) -> None:
+    table_of(tmp_path / "s", [{"error": "must fit"}, {"a": 1}])
+    store = open_store(tmp_path / "s")
+    source = Source(store)
+    [failed, row] = [source.table().row(place) for place in range(2)]
+    with store.locked():
+        store.remove_failed([failed["key"]])
+        assert list(source.table().keys) == [row["key"]]
+        store.append([{**row, "key": failed["key"], "error": None, "records": None}])
+        assert list(source.table().keys) == [row["key"], failed["key"]]
+
+
+def test_a_store_whose_points_are_all_computed_again_is_refused(tmp_path: Path) -> None:
+    key = table_of(tmp_path / "s", [{"error": "must fit"}]).row(0)["key"]
+    store = open_store(tmp_path / "s")
+    store.remove_failed([key])
+    with pytest.raises(InputError, match=r"s: must have a point, not none$"):
+        Source(store).table()
 
 
 def test_values_are_said_as_files_have_them() -> None:

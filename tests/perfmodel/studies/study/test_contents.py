@@ -34,7 +34,7 @@ def test_a_file_is_named_once_however_its_path_is_written(tmp_path: Path) -> Non
     assert [*named_files(["one.yaml", "./one.yaml"], tmp_path)] == [one, two]
 
 
-@pytest.mark.parametrize("text", ["x" * 256, "y/" * 3000, "a\0b", "", "."])
+@pytest.mark.parametrize("text", ["x" * 256, "y/" * 3000, "a\0b", "a\0b/c", "", "."])
 def test_texts_that_cannot_be_files_name_none(tmp_path: Path, text: str) -> None:
     assert [*named_files([text], tmp_path)] == []
 

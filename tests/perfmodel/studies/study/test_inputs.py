@@ -1,5 +1,6 @@
 """Tests of perfmodel.studies.study.inputs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from perfmodel.studies.study.inputs import (
 )
 from perfmodel.studies.study.training import TRAINING
 from perfmodel.switch_timing.record import RECORDS
+from perfmodel.topology.files import load_topology
 from tests.written import written
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -99,6 +101,15 @@ def test_a_file_of_an_option_that_changes_changes_the_key(
     assert options_of(found[0].options)[option] == path
 
 
+def test_the_key_has_what_a_file_of_an_option_says_and_no_comments(tmp_path: Path) -> None:
+    text = (EXAMPLES / "energy.yaml").read_text()
+    keys: set[str] = set()
+    for content in (text, f"# A comment.\n{text}"):
+        written(tmp_path / "a.yaml", content)
+        keys.add(key(inputs(tmp_path, energy="a.yaml")))
+    assert len(keys) == 1
+
+
 @pytest.mark.parametrize(
     ("option", "value", "problem"),
     [
@@ -131,6 +142,18 @@ def test_a_file_of_one_wafer_that_changes_changes_the_key(tmp_path: Path, topolo
     assert [npus for _, npus in found] == [32, 16]
 
 
+def test_files_of_a_linked_topology_are_those_of_an_estimate(tmp_path: Path) -> None:
+    """Relative paths in a file start from the folder of the link to the file."""
+    (tmp_path / "real").mkdir()
+    outer = {"kind": "wafers", "wafers": 2, "wafer": "inner.yaml"}
+    written(tmp_path / "real/outer.yaml", outer)
+    written(tmp_path / "real/inner.yaml", {"kind": "mesh", "columns": 2, "rows": 2})
+    written(tmp_path / "inner.yaml", {"kind": "mesh", "columns": 4, "rows": 2})
+    (tmp_path / "link.yaml").symlink_to("real/outer.yaml")
+    found = topology_of(inputs(tmp_path, topology="link.yaml").topology)
+    assert found.npus == load_topology(tmp_path / "link.yaml").npus == 16
+
+
 def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
     links = "0 2 100Gbps 0.001ms 0\n1 2 {rate}00Gbps 0.001ms 0\n"
     keys: list[str] = []
@@ -142,6 +165,42 @@ def test_a_topology_of_ns3_is_found_from_any_folder(tmp_path: Path) -> None:
     assert keys[0] != keys[1]
     with pytest.raises(InputError, match=r"s\.yaml: space\.topology: none\.txt: must be an exist"):
         inputs(tmp_path, topology="none.txt")
+
+
+def infragraph(gigabits: int) -> str:
+    """Return two hosts of two NPUs at a switch."""
+    rate = {"choice": "gigabits_per_second", "gigabits_per_second": gigabits}
+    physical = {"bandwidth": rate, "latency": {"choice": "us", "us": 2}}
+    components = [{"name": "xpu", "type": "xpu", "count": 2}, {"name": "nic", "type": "nic"}]
+    node = {
+        "name": "node",
+        "components": components,
+        "links": [{"name": "pcie"}],
+        "connections": ["xpu.0.pcie.nic.0", "xpu.1.pcie.nic.0"],
+    }
+    instances = [
+        {"name": "host", "device": "node", "count": 2},
+        {"name": "leaf", "device": "generic-switch"},
+    ]
+    graph = {
+        "devices": [node],
+        "instances": instances,
+        "links": [{"name": "eth", "physical": physical}],
+        "connections": [f"host.{n}.nic.0.eth.leaf.0.port.{n}" for n in range(2)],
+    }
+    return json.dumps({"infrastructure": graph})
+
+
+def test_a_topology_of_infragraph_is_that_of_an_estimate(tmp_path: Path) -> None:
+    keys: list[str] = []
+    for gigabits in (400, 800):
+        path = written(tmp_path / "net.json", infragraph(gigabits))
+        one = inputs(tmp_path, topology="net.json")
+        assert topology_of(one.topology).links == load_topology(path).links
+        keys.append(key(one))
+    assert keys[0] != keys[1]
+    changed = inputs(tmp_path, topology="net.json", topology__links__0__bytes_per_s=1e9)
+    assert topology_of(changed.topology).links != load_topology(tmp_path / "net.json").links
 
 
 def test_a_malformed_file_in_a_topology_is_refused(tmp_path: Path) -> None:
@@ -177,6 +236,7 @@ def test_fields_have_dotted_paths() -> None:
         ({"topology__l1__9__npus": 1}, "topology.l1.9.npus: must have an index below 2, not '9'"),
         ({"topology": "fred-x"}, "topology: must be one of .*; did you mean 'fred-"),
         ({"topology": "no.yaml"}, "topology: .*no.yaml: must be an existing file"),
+        ({"topology": "a\0b/c.yaml"}, "topology: .*c.yaml: must be the name of a file"),
         ({"topology": 3}, "topology: must be a name or a file, not 3"),
         ({"workload": "resnet-15"}, "workload: must be one of .*did you mean 'resnet-152'"),
         ({"workload__microbatch": 1}, "workload.microbatch: unknown key; .*'microbatches'"),

@@ -1,6 +1,7 @@
 """Tests of perfmodel.studies.study.optimize."""
 
 import errno
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from fred_hw.errors import InputError
 from fred_hw.progress import listening
 from perfmodel.studies.study.optimize import Budget, optimize_study
-from perfmodel.studies.study.run import run_study
+from perfmodel.studies.study.run import Summary, run_study
 from perfmodel.studies.study.store import create_store
+from perfmodel.studies.study.traces import TRACES
 
 from .engines import Inline, StopError
 from .studies import planned
@@ -74,6 +76,27 @@ def test_the_best_point_of_a_small_grid_is_found_early(tmp_path: Path) -> None:
     assert best["time_per_sample_s"] == grid["time_per_sample_s"]
 
 
+@pytest.mark.parametrize(
+    ("objectives", "sampler"),
+    [(TWO[:1], "TPESampler"), (TWO, "NSGAIISampler")],
+    ids=["one_objective", "two_objectives"],
+)
+def test_proposals_are_those_of_the_documented_sampler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objectives: list[str], sampler: str
+) -> None:
+    optuna: Any = import_module("optuna")
+    real, made = optuna.create_study, list[Any]()
+
+    def create(**options: Any) -> Any:
+        made.append(real(**options))
+        return made[-1]
+
+    monkeypatch.setattr(optuna, "create_study", create)
+    plan = planned(tmp_path, SMALL, objectives=objectives)
+    optimize_study(plan, tmp_path / "store", Budget(points=2), Inline)
+    assert [type(study.sampler).__name__ for study in made] == [sampler]
+
+
 SMALL = {**STRATEGIES, "npu.peak_flops": [1e15], "workload.samples_per_replica": [4]}
 
 
@@ -98,6 +121,19 @@ def test_a_search_ends_when_it_has_had_all_points(tmp_path: Path) -> None:
     assert found.points + found.screened == 16
     assert found.screened > 0
     assert sum(found.excluded.values()) == 2
+
+
+@pytest.mark.parametrize("objectives", [TWO[:1], TWO], ids=["one_objective", "two_objectives"])
+def test_a_search_without_bounds_computes_points_until_it_has_had_all(
+    tmp_path: Path, objectives: list[str]
+) -> None:
+    """As of traces and switches, of which no bounds are known."""
+    plan = planned(tmp_path, SMALL, objectives=objectives)
+    plan = replace(plan, kind=replace(plan.kind, bounds=TRACES.bounds))
+    some = optimize_study(plan, tmp_path / "store", Budget(points=7), Inline)
+    assert (some.points, some.screened) == (7, 0)
+    found = optimize_study(plan, tmp_path / "store", Budget(points=1000), Inline)
+    assert (found.points, found.computed, found.screened) == (18, 11, 0)
 
 
 def test_points_of_the_store_are_not_computed_again(tmp_path: Path) -> None:
@@ -132,6 +168,41 @@ def test_a_search_leaves_out_points_of_a_front_whose_inputs_have_changed(tmp_pat
     plan = planned(tmp_path, space, objectives=TWO)
     optimize_study(plan, store.path, Budget(points=1), Inline)
     assert store.query("select count(*) as n from front").to_pylist() == [{"n": 1}]
+
+
+def test_a_search_begins_anew_when_an_input_has_changed(tmp_path: Path) -> None:
+    space = {**SMALL, "topology": ["mesh.yaml", "mesh:4x1"]}
+    mesh, store = tmp_path / "mesh.yaml", create_store(tmp_path / "store")
+
+    def search() -> Summary:
+        return optimize_study(planned(tmp_path, space), store.path, Budget(points=1000), Inline)
+
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    first = search()
+    before = store.keys()
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\nlink_bytes_per_s: 1.0e+14\n")
+    found = search()
+    assert len(store.keys() - before) == found.computed > 0
+    grid = run_study(planned(tmp_path, space), tmp_path / "grid", Inline)
+    best, expected = (one.best["time_per_sample_s"] for one in (found, grid))
+    assert best and expected and best["key"] == expected["key"]
+    again = search()
+    assert (again.points, again.computed, again.best) == (found.points, 0, found.best)
+    mesh.write_text("kind: mesh\ncolumns: 2\nrows: 2\n")
+    assert search().best == first.best  # of rows that the store still has
+
+
+def test_points_whose_rows_were_not_written_are_not_counted(tmp_path: Path) -> None:
+    """A process that is killed leaves proposals whose rows it did not write yet."""
+    plan, store = planned(tmp_path, SMALL), create_store(tmp_path / "store")
+    first = optimize_study(plan, store.path, Budget(points=4), Inline)
+    for file in store.files[1:]:
+        file.unlink()
+    left = len(store.keys())
+    assert left < first.points == 4
+    found = optimize_study(plan, store.path, Budget(points=4), Inline)
+    assert (found.points, found.computed) == (4, 4 - left)
+    assert len(store.keys()) == 4
 
 
 def test_a_search_without_a_point_names_the_constraint(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import errno
 import json
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +188,21 @@ def test_an_older_store_is_migrated(store: Store, monkeypatch: pytest.MonkeyPatc
     assert found["key"].to_pylist() == ["a", "b", "c"]
     assert open_store(store.path).query("select z from front").to_pylist() == [{"z": 1.0}]
     assert sorted(path.name for path in store.path.glob("*-*")) == ["rows-2", "tables-2"]
+
+
+def compression(file: Any) -> str:
+    parquet: Any = import_module("pyarrow.parquet")
+    return parquet.ParquetFile(file).metadata.row_group(0).column(0).compression
+
+
+def test_all_files_are_compressed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = stores.parquet_bytes(store.query("select * from points"))
+    assert compression(BytesIO(exported)) == "ZSTD"
+    store.write_table("front", "one", {"key": ["a"]})
+    newer(monkeypatch)
+    for _ in range(2):
+        assert {compression(file) for file in store.path.glob("*/*.parquet")} == {"ZSTD"}
+        migrate(store.path)
 
 
 def test_a_migration_that_ends_halfway_begins_again(

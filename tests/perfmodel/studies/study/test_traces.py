@@ -119,6 +119,43 @@ def test_networks_are_found_and_followed_from_any_folder(
     assert keys[0] != keys[1]
 
 
+NODES = "{per-node-custom-implementation: custom/nodes.yaml, all-reduce-implementation: [ring]}"
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["{all-reduce-implementation-custom: [custom/own]}", NODES],
+    ids=["collective", "nodes"],
+)
+def test_traces_of_custom_collectives_are_part_of_the_inputs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    """Their paths start from the folder of the study file, in whatever folder the study runs."""
+    (folder / "custom").mkdir()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    written(folder / "sys.yaml", system)
+    written(folder / "custom/nodes.yaml", "1: custom/own")
+    space = {**SPACE, "traces": "two", "network": "net.yaml", "network_model": "fluid"}
+
+    def row() -> dict[str, Any]:
+        return evaluate(planned(folder, space, objectives=["total_ns"]).point(0))
+
+    missing = row()
+    assert "own.0.et" in missing["error"]
+    found = [missing]
+    for micros in (3, 4):
+        for place in range(2):
+            write(folder / f"custom/own.{place}.et", [compute(1, micros)])
+        found.append(row())
+    assert [one["error"] for one in found[1:]] == [None, None]
+    assert [one["total_ns"] for one in found[1:]] == [3_000, 4_000]
+    written(folder / "custom/nodes.yaml", "2: custom/own")
+    found.append(row())
+    keys = {one["key"] for one in found}
+    assert len(keys) == (4 if system == NODES else 3)
+
+
 @pytest.mark.parametrize(
     ("space", "keys", "line"),
     [
@@ -134,7 +171,7 @@ def test_networks_are_found_and_followed_from_any_folder(
         ),
         ({"traces.x": 1}, {}, r"space\.traces\.x: must begin with one of traces, network, "),
         ({}, {"baseline": "x"}, r"baseline: must be one of net\.yaml, .*, not 'x'"),
-        ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given with topology alone"),
+        ({}, {"npu_from": "mesh:2x1"}, r"npu_from: must be given only with topology"),
         ({}, {"objectives": ["busy_s"]}, r"objectives\.0: must be one of total_ns, "),
     ],
     ids=range(10),
