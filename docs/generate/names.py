@@ -130,7 +130,8 @@ def commands(
             for one in command.params
         ]
         does = (command.help or "").partition("\n\n")[0]
-        home = ROOT / "fred_cli/commands" / f"{words.split()[0]}.py"
+        module = words.split()[0].replace("-", "_")
+        home = ROOT / "fred_cli/commands" / f"{module}.py"
         listed = ", ".join(f"`{one}`" for one in asked if one not in ("--json", "--help"))
         yield f"`{words}`", listed, " ".join(does.split()).removesuffix("."), link(home)
 
