@@ -104,6 +104,14 @@ class FabricPlan(ABC, Generic[U]):
         ``alternate``.
         """
 
+    def channel(self, unit: int, entry: int, channel: int, port: int) -> int:
+        """Return the virtual channel on which a packet leaves a unit by a port.
+
+        It is one of those of the packet's urgency class, by number. The packet came by the port
+        ``entry`` on ``channel``.
+        """
+        return 0
+
     def flit_cycles(self, unit: int, port: int) -> int:
         """Return the cycles between flits on the link at a port, in either direction."""
         return 1
@@ -150,6 +158,19 @@ class FabricPlan(ABC, Generic[U]):
             if end.kind != "unit":
                 return found
             unit = end.number
+
+    def channels(
+        self, source: int, destination: int, *, alternate: bool = False
+    ) -> list[tuple[End, int]]:
+        """Return the links of a route, each with its virtual channel of the packet's class."""
+        entry, channel = self.homes[source][1], 0
+        first, *links = self.route(source, destination, alternate=alternate)
+        found = [(first, channel)]
+        for link in links:
+            channel = self.channel(link.number, entry, channel, link.port)
+            found.append((link, channel))
+            entry = self.units[link.number].ends[link.port].port
+        return found
 
     def loads(self, flits: Mapping[tuple[int, int], int]) -> Counter[End]:
         """Return the flits on each link, given the flits between pairs of addresses."""

@@ -11,19 +11,22 @@ from fred_hw.fabric_plan import End, FabricPlan
 __all__ = ["links_in_order"]
 
 
-def links_in_order(plan: FabricPlan[Any], choices: Iterable[bool] = (False,)) -> list[End]:
-    """Return the links such that none comes before one that its packets may wait for.
+def links_in_order(
+    plan: FabricPlan[Any], choices: Iterable[bool] = (False,)
+) -> list[tuple[End, int]]:
+    """Return the virtual channels of links such that none precedes one that its packets wait for.
 
-    Where sources choose routes, packets of all choices wait at once.
+    Where sources choose routes, packets of all choices wait at once. One urgency class stands for
+    all, since packets keep their class.
 
     Raises
     ------
     graphlib.CycleError
         Packets may wait for each other.
     """
-    waits: dict[End, set[End]] = defaultdict(set)
+    waits: dict[tuple[End, int], set[tuple[End, int]]] = defaultdict(set)
     addresses = range(plan.addresses)
     for source, destination, alternate in product(addresses, addresses, choices):
-        for link, following in pairwise(plan.route(source, destination, alternate=alternate)):
+        for link, following in pairwise(plan.channels(source, destination, alternate=alternate)):
             waits[link].add(following)
     return list(TopologicalSorter(waits).static_order())

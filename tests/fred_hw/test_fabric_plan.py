@@ -12,6 +12,7 @@ from tests.fred_hw.fabric_plans import links_in_order
 from tests.fred_hw.wafer.test_plane import plane
 
 ROW = MeshSpec(width=3, height=1, lanes=1)
+TORUS = MeshSpec(width=4, height=4, lanes=1, wrap=True, controllers=False, routing="dateline")
 PLANS: dict[str, FabricPlan[Any]] = {
     "wafer": plane("wafer-20"),
     "narrow wafer": plane("wafer-20-narrow"),
@@ -19,6 +20,9 @@ PLANS: dict[str, FabricPlan[Any]] = {
     "mesh": MeshSpec(width=5, height=4, lanes=1).plan,
     "bare mesh": MeshSpec(width=3, height=3, lanes=1, controllers=False, routing="odd_even").plan,
     "row": ROW.plan,
+    "torus": TORUS.plan,
+    "torus of odd lengths": TORUS.with_changes(width=5, height=3).plan,
+    "ring": TORUS.with_changes(height=1).plan,
 }
 each = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 
@@ -56,7 +60,7 @@ def test_routes_are_linked_and_lead_to_their_ends(plan: FabricPlan[Any]) -> None
 
 @each
 def test_no_circle_of_links_waits_for_itself(plan: FabricPlan[Any]) -> None:
-    used = {link.kind for link in links_in_order(plan)}
+    used = {link.kind for link, _ in links_in_order(plan)}
     assert used >= {"npu", "unit"}
 
 

@@ -9,11 +9,13 @@ from fred_hw.fabric_plan import End
 from fred_hw.mesh.plan import DIRECTIONS, Place
 from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.mesh.routing import ROUTINGS, Fork
+from fred_hw.mesh.routings.dateline import Dateline
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import MeshSpec
+from testbench.stimulus.meshes import with_routing
 from tests.fred_hw.fabric_plans import links_in_order
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import MESH
+from tests.fred_hw.specs import MESH, TORUS
 
 
 def test_addresses_are_npus_in_row_order_then_controllers_around() -> None:
@@ -49,7 +51,7 @@ BOTH = [(routing, alternate) for routing in ROUTINGS for alternate in choices(ro
 
 @pytest.mark.parametrize(("routing", "alternate"), BOTH)
 def test_routes_are_those_of_the_routers(routing: str, alternate: bool) -> None:
-    mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
+    mesh = with_routing(MeshSpec(width=4, height=3, lanes=1, controllers=False), routing)
     asked, wanted = [], []
     for source, destination in product(range(mesh.routers), repeat=2):
         first, *others = mesh.plan.route(source, destination, alternate=alternate)
@@ -74,8 +76,8 @@ class EitherWay(Xy):
         return fork.across if sum(fork.ends) % 2 else fork.along
 
 
-def in_order(routing: str) -> list[End]:
-    mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
+def in_order(routing: str) -> list[tuple[End, int]]:
+    mesh = with_routing(MeshSpec(width=5, height=4, lanes=1, controllers=False), routing)
     return links_in_order(mesh.plan, choices(routing))
 
 
@@ -87,6 +89,47 @@ def test_no_circle_of_links_waits_for_itself(routing: str) -> None:
 def test_a_circle_is_seen() -> None:
     with ROUTINGS.lending("either", EitherWay()), pytest.raises(CycleError):
         in_order("either")
+
+
+class OneChannel(Dateline):
+    """A torus without a dateline."""
+
+    channels = 1
+
+    def channel(self, channel: int, *, straight: bool, wraps: bool) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    "size", [{}, {"width": 3}, {"height": 1}], ids=["4 x 4", "3 x 4", "ring of 4"]
+)
+def test_a_torus_without_a_dateline_waits_in_a_circle(size: dict[str, int]) -> None:
+    torus = TORUS.with_changes(**{"width": 4, "height": 4, **size})
+    assert {channel for _, channel in links_in_order(torus.plan)} == {0, 1}
+    with ROUTINGS.lending("one channel", OneChannel()), pytest.raises(CycleError):
+        links_in_order(torus.with_changes(routing="one channel").plan)
+
+
+def test_routes_of_a_torus_go_the_shorter_way_around_and_east_or_south_if_both_are() -> None:
+    plan = TORUS.with_changes(width=4, height=5).plan
+
+    def directions(destination: int, source: int = 0) -> list[tuple[str, int]]:
+        _, *links = plan.channels(source, destination)
+        return [(plan.units[link.number].directions[link.port], channel) for link, channel in links]
+
+    assert directions(2) == [("east", 0), ("east", 0), ("local", 0)]
+    assert directions(0, 2) == [("east", 0), ("east", 1), ("local", 0)]
+    assert directions(3) == [("west", 1), ("local", 0)]
+    # Channel 1 is of one row or column: a packet that turns begins on channel 0.
+    assert directions(15, 1) == [("east", 0), ("east", 0), ("north", 1), ("north", 1), ("local", 0)]
+
+
+def test_routers_of_a_torus_have_four_neighbours() -> None:
+    units = TORUS.plan.units
+    assert all(one.directions == DIRECTIONS for one in units)
+    assert [end.number for end in units[0].ends] == [6, 1, 3, 2, 0]
+    ring = TORUS.with_changes(height=1).plan.units
+    assert {one.directions for one in ring} == {("east", "west", "local")}
 
 
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:
