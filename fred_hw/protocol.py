@@ -123,8 +123,8 @@ HEADER_FIELDS = {
     "credit_circuit": Place(45, 2),
     "credit_limit": Place(47, 9),
     "session_id": Place(6, 8),
-    "heard": Place(14, 8),
-    "knows": Place(22, 1),
+    "peer_session_id": Place(14, 8),
+    "peer_known": Place(22, 1),
     "up": Place(23, 1),
     "digest": Place(24, 20),
 }
@@ -132,7 +132,7 @@ HEADER_FIELDS = {
 ``destination`` and ``source`` in place of ``phase`` and ``generation``; a handshake message
 (handshake) has its own fields except for ``kind``, ``circuit`` and credits."""
 
-HANDSHAKE_FIELDS = ("session_id", "heard", "knows", "up", "digest")
+HANDSHAKE_FIELDS = ("session_id", "peer_session_id", "peer_known", "up", "digest")
 """Fields that only a handshake message has."""
 
 

@@ -47,11 +47,28 @@ def _pins(router: Unit, numbers: Sequence[int]) -> list[Port]:
 
 
 def mesh_ports(mesh: MeshSpec, *, endpoints: bool = False) -> list[Port]:
-    """Return the ports of a mesh; links are numbered by endpoint address.
+    """Return the ports of a mesh.
 
-    ``up`` has a bit for each address; ``inner_up`` is high when all links between routers are up;
-    ``errors`` and ``dropped`` combine those of all routers. With ``endpoints`` the mesh contains
-    the endpoints of NPUs, whose ports begin with ``npu<n>_``.
+    With ``endpoints`` the mesh contains the endpoints of NPUs, whose ports begin with ``npu<n>_``.
+
+    Ports
+    -----
+    s<a>_axis_tdata, tvalid, tready, tlast, tuser
+        Flits from the endpoint with address a, see docs/reference/protocol.md. ``tready`` is always
+        high.
+    m<a>_axis_tdata, tvalid, tready, tlast, tuser
+        Flits to the endpoint with address a.
+    session_id
+        Session ID of all routers: another number after each reset, constant between resets.
+    up
+        Links to endpoints that are up, a bit for each address.
+    inner_up
+        High while all links between routers are up.
+    errors
+        High for a cycle when any router detects an error: ``length``, ``kind``, ``overflow``,
+        ``stuck``, ``route``, ``partner``, from bit 0 on.
+    dropped
+        High for a cycle when any router drops a flit or a message.
     """
     top = _top(mesh, endpoints)
     return [

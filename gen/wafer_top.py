@@ -39,9 +39,23 @@ def _top(plane: Plane, modules: Mapping[str, Module]) -> FabricTop:
 def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
     """Return the ports of a plane.
 
-    Ports of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
-    switch with its name; the link of a controller without an endpoint is ``io<address>_s_axis_*``,
-    from the controller, and ``io<address>_m_axis_*``.
+    Ports
+    -----
+    session_id
+        Session ID of all units: another number after each reset, constant between resets.
+    npu<n>_*
+        Ports of the endpoint of NPU n, except its link and ``session_id``; see
+        docs/reference/endpoint.md.
+    io<address>_s_axis_tdata, tvalid, tready, tlast, tuser
+        Flits from an I/O controller, see docs/reference/protocol.md.
+    io<address>_m_axis_tdata, tvalid, tready, tlast, tuser
+        Flits to an I/O controller.
+    io<address>_*
+        With ``controllers: endpoints`` in place of the link: ports of the endpoint of a controller,
+        as those of an NPU.
+    <chiplet>_*
+        AXI4-Lite registers and ``irq`` of a switch, by its name; ``_p0``, ``_p1`` and so on follow
+        the name if the plane has several. See docs/reference/switch.md.
     """
     session_id = next(one for one in modules["npu"].ports if one[0] == "session_id")
     top = _top(plane, modules)

@@ -213,7 +213,7 @@ def _rings(pair: _Pair) -> dict[str, Any]:
     for name, flits, fsms, size in (
         ("step", pair.chunk // 2, 1, 0),
         ("ring", _CHUNKS * pair.chunk, machines, 0),
-        ("turn", 2 * machines, machines, 1),
+        ("next_round", 2 * machines, machines, 1),
     ):
         done, before = pair.run(
             name, lambda node, f=flits, m=fsms, s=size: [pair.ring(node, f, m, s)]
@@ -226,7 +226,7 @@ def _rings(pair: _Pair) -> dict[str, Any]:
         if name == "ring":
             found["ring_flits_per_cycle"] = _rate(data)
             continue
-        if name == "turn":
+        if name == "next_round":
             # The first message of each state machine is a loaded part of one flit.
             found["turn_cycles"] = max(b - a for a, b in pairwise(data[:machines]))
             continue

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from fred_cli.drawings.idea import draw_idea
@@ -14,6 +15,7 @@ from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .names import names
+from .ports import REFERENCE, TABLES, ports_page
 from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
@@ -40,6 +42,7 @@ PAGES: dict[Path, Callable[[], str]] = {
 _WITH_PARTS: dict[Path, Callable[[], str]] = {
     MESH_PAGE: saturation_page,
     COMMANDS_PAGE: commands_page,
+    **{REFERENCE / one.page: partial(ports_page, one.page) for one in TABLES},
 }
 """Pages written by hand, some parts of which are written here."""
 

@@ -16,6 +16,8 @@ from perfmodel.studies.saturation import (
     load_saturation,
 )
 
+from .parts import with_part
+
 __all__ = ["MESH_PAGE", "draw_saturation", "saturation_page"]
 
 MESH_PAGE = Path(__file__).parents[1] / "explanation/mesh-measurements.md"
@@ -252,12 +254,5 @@ def saturation_page() -> str:
     """Return the page of mesh measurements with its tables of the record."""
     text, record = MESH_PAGE.read_text(encoding="utf-8"), load_saturation()
     for name, table in TABLES.items():
-        begin, end = f"<!-- {name}: make docs -->\n", "<!-- end -->\n"
-        before, found, rest = text.partition(begin)
-        _, ended, after = rest.partition(end)
-        if not (found and ended):
-            raise ValueError(
-                f"{MESH_PAGE.name} must have {begin.strip()} and {end.strip()} after it"
-            )
-        text = "\n".join([before + begin, *table(record), "", end + after])
+        text = with_part(MESH_PAGE, text, name, table(record))
     return text

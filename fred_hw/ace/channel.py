@@ -15,7 +15,7 @@ from fred_hw.unit import Unit, place
 from .fsm import AceFsm
 from .intake import WRITES
 from .loader import AceLoader, request_layout
-from .turns import AceTurns
+from .sequencer import AceSequencer
 from .work import (
     ReceiveWord,
     SendWord,
@@ -258,15 +258,15 @@ class AceChannel(Unit):
         slots, fsms = self.spec.endpoint.slots, len(machines)
         waiting, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
-        turn, busy, earlier = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
+        assigned, busy, earlier = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
         gives = Signal()
         m.d.comb += [
             busy.eq(Cat(one.busy for one in machines)),
-            gives.eq((waiting != 0) & ~(turn & busy).any()),
+            gives.eq((waiting != 0) & ~(assigned & busy).any()),
             loader.space.eq(used != slots),
         ]
         for k, one in enumerate(machines):
-            m.d.comb += [one.work.eq(work), one.begins.eq(gives & turn[k]), one.i.eq(slot)]
+            m.d.comb += [one.work.eq(work), one.begins.eq(gives & assigned[k]), one.i.eq(slot)]
         freed = earlier & ~busy
         m.d.sync += [
             earlier.eq(busy),
@@ -274,36 +274,39 @@ class AceChannel(Unit):
             used.eq(used + loader.taken - sum_of(freed)),
         ]
         with m.If(begin):
-            m.d.sync += turn.eq(1)
+            m.d.sync += assigned.eq(1)
             if self.spec.endpoint.read_ports == 2:  # as both loaders do
                 m.d.sync += slot.eq(0)
         with m.Elif(gives):
-            m.d.sync += [turn.eq(Mux(turn == work.last_fsm, 1, turn << 1)), slot.eq(slot + 1)]
+            m.d.sync += [
+                assigned.eq(Mux(assigned == work.last_fsm, 1, assigned << 1)),
+                slot.eq(slot + 1),
+            ]
             with m.If(slot == slots - 1):
                 m.d.sync += slot.eq(0)
         return used != 0
 
-    def _turns(
+    def _sequence(
         self, m: Module, name: str, work: data.View, begin: Value, ready: Value, known: Value
-    ) -> tuple[AceTurns, Signal]:
-        """Return the turns, and the machine whose message is taken while no next one is known.
+    ) -> tuple[AceSequencer, Signal]:
+        """Return the sequencer, and the machine whose message is taken while no next one is known.
 
-        So what takes a message hangs on registers alone, and not on whether a flit goes or comes.
+        So taking a message depends on registers alone, not on flits that leave or arrive.
         """
-        turns = place(m, f"{name}_turns", AceTurns(spec=self.spec))
-        takes = Signal(len(turns.turn), name=f"{name}_takes")
+        sequencer = place(m, f"{name}_sequencer", AceSequencer(spec=self.spec))
+        takes = Signal(len(sequencer.machine), name=f"{name}_takes")
         m.d.comb += [
-            turns.work.eq(work),
-            turns.last_fsm.eq(work.last_fsm),
-            turns.begins.eq(begin & (turns.steps != 0)),
-            takes.eq(turns.turn & ready & (~known).replicate(len(takes))),
-            turns.advance.eq(takes.any()),
+            sequencer.work.eq(work),
+            sequencer.last_fsm.eq(work.last_fsm),
+            sequencer.begins.eq(begin & (sequencer.steps != 0)),
+            takes.eq(sequencer.machine & ready & (~known).replicate(len(takes))),
+            sequencer.advance.eq(takes.any()),
         ]
-        return turns, takes
+        return sequencer, takes
 
     def _send(
         self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], under_way: Signal
-    ) -> AceTurns:
+    ) -> AceSequencer:
         """Send messages flit by flit, in packets."""
         layout = data.StructLayout(
             {
@@ -319,14 +322,14 @@ class AceChannel(Unit):
         )
         busy, known, final = (Signal(name=f"send_{name}") for name in ("busy", "known", "final"))
         held, ready = Signal(name="send_held"), Cat(one.send for one in machines)
-        turns, takes = self._turns(m, "send", work, begin, ready, held)
+        sequencer, takes = self._sequence(m, "send", work, begin, ready, held)
         packet = self.spec.protocol.packet_flits
         index, ends = Signal(range(packet)), Signal(name="send_ends")
         m.d.comb += [
-            turns.steps.eq(work.steps),
-            message.slot.eq(one_hot_mux(turns.turn, [one.slot for one in machines])),
-            message.place.eq(turns.place),
-            message.left.eq(turns.size),
+            sequencer.steps.eq(work.steps),
+            message.slot.eq(one_hot_mux(sequencer.machine, [one.slot for one in machines])),
+            message.place.eq(sequencer.place),
+            message.left.eq(sequencer.size),
             message.fsm.eq(takes),
             ends.eq(self.send.take & final),
             self.send.valid.eq(busy),
@@ -336,10 +339,10 @@ class AceChannel(Unit):
             under_way.eq(busy | known),
             # An empty message ends when it is taken: not with the last flit of one before, as a
             # machine counts one end in a cycle.
-            held.eq(known | (busy & final & (turns.size == 0))),
+            held.eq(known | (busy & final & (sequencer.size == 0))),
         ]
         for k, one in enumerate(machines):
-            empty = takes[k] & (turns.size == 0)
+            empty = takes[k] & (sequencer.size == 0)
             m.d.comb += [one.send_taken.eq(takes[k]), one.send_done.eq((ends & now.fsm[k]) | empty)]
         with m.If(self.send.take):
             m.d.sync += [
@@ -351,7 +354,7 @@ class AceChannel(Unit):
         with m.If(ends | ~busy):
             m.d.sync += index.eq(0)
         self._follow(m, (message, following, now), takes, (busy, known, final, ends))
-        return turns
+        return sequencer
 
     def _follow(
         self,
@@ -384,7 +387,7 @@ class AceChannel(Unit):
         machines: list[AceFsm],
         under_way: Signal,
         stored: Signal,
-    ) -> tuple[AceTurns, Signal]:
+    ) -> tuple[AceSequencer, Signal]:
         """Determine where each flit goes; ``stored`` is high if none is on its way to memory.
 
         Return the size of a message, in the cycle in which it gets under way.
@@ -398,22 +401,22 @@ class AceChannel(Unit):
         busy, known, final = (Signal(name=f"receive_{name}") for name in ("busy", "known", "final"))
         there, reduces = Signal(name="part_is_there"), message.word.reduce
         ready = Cat(one.receive for one in machines) & there.replicate(len(machines))
-        turns, takes = self._turns(m, "receive", work, begin, ready, known)
-        self._count_parts(m, turns.advance & reduces, reduces, there)
+        sequencer, takes = self._sequence(m, "receive", work, begin, ready, known)
+        self._count_parts(m, sequencer.advance & reduces, reduces, there)
         ends = Signal(name="receive_ends")
         m.d.comb += [
-            turns.steps.eq(work.receives),
-            turns.ahead.eq(1),
-            message.left.eq(turns.size),
+            sequencer.steps.eq(work.receives),
+            sequencer.ahead.eq(1),
+            message.left.eq(sequencer.size),
             ends.eq(self.receive.take & final),
             self.receive.valid.eq(busy),
             word.eq(now.word),
             word.last.eq(final),
             under_way.eq(busy | known),
         ]
-        self._expect(m, work, message.word, turns, machines, takes)
+        self._expect(m, work, message.word, sequencer, machines, takes)
         for k, one in enumerate(machines):
-            empty = takes[k] & (turns.size == 0)
+            empty = takes[k] & (sequencer.size == 0)
             m.d.comb += [
                 one.receive_taken.eq(takes[k]),
                 one.receive_done.eq(self.receive.done[k] | empty),
@@ -432,8 +435,8 @@ class AceChannel(Unit):
         with m.If(begin):
             m.d.comb += size.eq(work.direct)
         with m.Elif(takes.any()):
-            m.d.comb += size.eq(turns.size)
-        return turns, size
+            m.d.comb += size.eq(sequencer.size)
+        return sequencer, size
 
     def _receive_buffer(
         self, m: Module, work: data.View, begin: Value, now: data.View, state: tuple[Signal, Signal]
@@ -457,28 +460,31 @@ class AceChannel(Unit):
 
     def _count_stored(self, m: Module, word: data.View, stored: Signal) -> None:
         """Count flits on their way to memory, from acceptance to storage."""
-        on_way = Signal(range(WRITES + 1))
-        m.d.sync += on_way.eq(on_way + (self.receive.take & word.store) - self.receive.stored)
-        m.d.comb += stored.eq(on_way == 0)
+        in_flight = Signal(range(WRITES + 1))
+        m.d.sync += in_flight.eq(in_flight + (self.receive.take & word.store) - self.receive.stored)
+        m.d.comb += stored.eq(in_flight == 0)
 
     def _expect(
         self,
         m: Module,
         work: data.View,
         word: data.View,
-        turns: AceTurns,
+        sequencer: AceSequencer,
         machines: list[AceFsm],
         takes: Value,
     ) -> None:
         """Set destination and operation of a message's first flit; all machines are at one step."""
         reduces, stores = Signal(), Signal()
-        m.d.sync += [reduces.eq(turns.step < work.reduces), stores.eq(turns.step >= work.stores)]
+        m.d.sync += [
+            reduces.eq(sequencer.step < work.reduces),
+            stores.eq(sequencer.step >= work.stores),
+        ]
         m.d.comb += [
-            word.slot.eq(one_hot_mux(turns.turn, [one.slot for one in machines])),
-            word.place.eq(turns.place),
-            word.address.eq(work.destination + turns.offset),
+            word.slot.eq(one_hot_mux(sequencer.machine, [one.slot for one in machines])),
+            word.place.eq(sequencer.place),
+            word.address.eq(work.destination + sequencer.offset),
             word.reduce.eq(reduces),
             word.store.eq(stores),
-            word.keep.eq(~turns.last),
+            word.keep.eq(~sequencer.last),
             word.fsm.eq(takes),
         ]

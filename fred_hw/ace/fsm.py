@@ -16,7 +16,7 @@ class AceFsm(Unit):
     """Take a chunk through its steps: send a part, receive the next, reduce, and so on.
 
     Step s sends what step s - 1 received. A message without flits is taken and done like others.
-    Which part it is, and where, ``AceTurns`` knows for all machines.
+    Which part it is, and where, ``AceSequencer`` knows for all machines.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from fred_hw.checks import check_choice
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .turns import AceTurns
+from .sequencer import AceSequencer
 from .work import place_bits, size_bits, sizes_name, slot_bits, word_bits, work_layout
 
 __all__ = ["AceLoader", "request_layout"]
@@ -39,7 +39,7 @@ class AceLoader(Unit):
     """Request chunks while slots are free, in the order in which state machines need the parts.
 
     So a part of each chunk comes, then the next one of each, and machines begin with the first.
-    Slots take turns.
+    Slots are used round-robin.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class AceLoader(Unit):
 
     def build(self, m: Module) -> None:
         work, asked, spec = self.work, self.o.payload, self.spec
-        turns = place(m, "turns", AceTurns(spec=spec))
+        sequencer = place(m, "sequencer", AceSequencer(spec=spec))
         layout = self._part_layout()
         # The part that is read, and the one behind it, which is found meanwhile.
         now, following = (
@@ -105,18 +105,18 @@ class AceLoader(Unit):
             for name in ("now", "following")
         )
         known, takes, reads, final, ends = (Signal() for _ in range(5))
-        slot = self._slot(m, turns, takes)
+        slot = self._slot(m, sequencer, takes)
         if self.parts == "rest":
-            m.d.comb += turns.ahead.eq(1)
+            m.d.comb += sequencer.ahead.eq(1)
         m.d.comb += [
-            turns.work.eq(work),
-            turns.steps.eq({"all": work.parts, "first": 1, "rest": work.parts - 1}[self.parts]),
-            turns.last_fsm.eq(work.last_fsm),
-            turns.begins.eq(self.begins),
-            takes.eq(turns.turn.any() & ~known & (~turns.first | self.space)),
-            turns.advance.eq(takes),
-            self.taken.eq(takes & turns.first),
-            self.active.eq(turns.active | known | self.o.valid),
+            sequencer.work.eq(work),
+            sequencer.steps.eq({"all": work.parts, "first": 1, "rest": work.parts - 1}[self.parts]),
+            sequencer.last_fsm.eq(work.last_fsm),
+            sequencer.begins.eq(self.begins),
+            takes.eq(sequencer.machine.any() & ~known & (~sequencer.first | self.space)),
+            sequencer.advance.eq(takes),
+            self.taken.eq(takes & sequencer.first),
+            self.active.eq(sequencer.active | known | self.o.valid),
             ends.eq(self.o.ready & final),
             asked.reads.eq(reads),
             asked.mark.eq(final),
@@ -124,10 +124,10 @@ class AceLoader(Unit):
         ]
         with m.If(takes):
             m.d.sync += [
-                following.flits.eq(turns.size),
-                following.address.eq(work.source + turns.offset),
-                following.place.eq(turns.place),
-                following.first.eq(turns.first if self.parts != "rest" else 0),
+                following.flits.eq(sequencer.size),
+                following.address.eq(work.source + sequencer.offset),
+                following.place.eq(sequencer.place),
+                following.first.eq(sequencer.first if self.parts != "rest" else 0),
                 following.slot.eq(slot),
                 known.eq(1),
             ]
@@ -147,13 +147,13 @@ class AceLoader(Unit):
                 known.eq(takes),
             ]
 
-    def _slot(self, m: Module, turns: AceTurns, takes: Value) -> Signal:
+    def _slot(self, m: Module, sequencer: AceSequencer, takes: Value) -> Signal:
         """Return the slot of the next part; parts of the same round have one slot each."""
         slot, base, behind = (
             Signal(slot_bits(self.spec), name=name) for name in ("slot", "base_slot", "next_slot")
         )
-        begins = turns.turn[0]
-        m.d.comb += slot.eq(Mux(begins & ~turns.first, base, behind))
+        begins = sequencer.machine[0]
+        m.d.comb += slot.eq(Mux(begins & ~sequencer.first, base, behind))
         with m.If(takes):
             m.d.sync += behind.eq(slot + 1)
             with m.If(slot == self.spec.endpoint.slots - 1):

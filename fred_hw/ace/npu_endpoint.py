@@ -58,11 +58,11 @@ class NpuEndpoint(Unit):
     m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
         The flits to write, and their addresses [bytes].
     s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/reference/endpoint.md.
+        AXI4-Lite slave of the registers, whose page ``fred gen`` writes.
     session_id : In(8)
-        See ``LinkSession``.
+        Session ID: another number after each reset, constant between resets.
     irq : Out(1)
-        High while an error is set or a descriptor is done for which the interrupt is enabled.
+        High while an enabled bit of ERROR or DONE is set.
 
     Timing
     ------

@@ -269,7 +269,7 @@ def all_to_all(
 ) -> list[Descriptor]:
     """Return an all-to-all by unicasts: block i goes to member i, in disjoint rounds.
 
-    In turn s a member sends to the one s behind it and receives from the one s before. The block
+    In round s a member sends to the one s behind it and receives from the one s before. The block
     that is its own stays where it is.
 
     Parameters
@@ -293,8 +293,8 @@ def all_to_all(
             f"both buffers, not {buffer.size} and {result.size}"
         )
     parts = []
-    for turn in range(1, members):
-        to, of = (rank + turn) % members, (rank - turn) % members
+    for distance in range(1, members):
+        to, of = (rank + distance) % members, (rank - distance) % members
         parts.append(
             exchange(
                 circuit,

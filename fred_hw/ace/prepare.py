@@ -315,7 +315,7 @@ class AcePrepare(Unit):
         o, words = self.o, word_bits(self.spec)
         fsms, chunk = self.spec.endpoint.fsms, self.spec.endpoint.chunk_flits
         shift = (flit_bytes(self.spec) - 1).bit_length()
-        turns = rest.members - 1
+        rounds = rest.members - 1
         sends = (total != 0) & (operation != OPERATIONS.index("set_flows"))
         is_all_reduce = operation == OPERATIONS.index("all_reduce")
         is_gather = operation == OPERATIONS.index("all_gather")
@@ -332,15 +332,15 @@ class AcePrepare(Unit):
             o.parts.eq(sends),
             o.steps.eq(sends),
             o.receives.eq(0),
-            o.reduces.eq(Mux(is_gather, 0, turns)),
-            o.stores.eq(Mux(is_gather, 0, turns - 1)),
+            o.reduces.eq(Mux(is_gather, 0, rounds)),
+            o.stores.eq(Mux(is_gather, 0, rounds - 1)),
             o.last_fsm.eq(1 << fsms - 1),
         ]
-        for flow, said in ((o.send, rest.send), (o.receive, rest.receive)):
+        for flow, given in ((o.send, rest.send), (o.receive, rest.receive)):
             m.d.sync += [
-                flow.phase.eq(Mux(said.kind, self.spec.protocol.online, said.number)),
-                flow.peer.eq(Mux(said.kind, said.number, 0)),
-                flow.generation.eq(Mux(said.kind, 0, said.generation)),
+                flow.phase.eq(Mux(given.kind, self.spec.protocol.online, given.number)),
+                flow.peer.eq(Mux(given.kind, given.number, 0)),
+                flow.generation.eq(Mux(given.kind, 0, given.generation)),
             ]
         with m.If(self._is_exchange(operation)):
             m.d.sync += [
@@ -349,7 +349,7 @@ class AcePrepare(Unit):
             ]
         with m.If(is_ring):
             steps = Signal(STEP_BITS)
-            m.d.comb += steps.eq(Mux(is_all_reduce, turns << 1, turns))
+            m.d.comb += steps.eq(Mux(is_all_reduce, rounds << 1, rounds))
             m.d.sync += [
                 o.parts.eq(Mux(is_gather, 1, rest.members)),
                 o.steps.eq(steps),

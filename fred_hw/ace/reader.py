@@ -141,8 +141,8 @@ class AceReader(Unit):
                 self.o.place.eq(head.place),
                 self.o.data.eq(self.data.payload),
             ]
-        told = self.o.circuit & (ends & moves).replicate(DATA_COUNT)
+        complete = self.o.circuit & (ends & moves).replicate(DATA_COUNT)
         m.d.comb += [
-            self.begun.eq(told & first.replicate(DATA_COUNT)),
-            self.loaded.eq(told & (~first).replicate(DATA_COUNT)),
+            self.begun.eq(complete & first.replicate(DATA_COUNT)),
+            self.loaded.eq(complete & (~first).replicate(DATA_COUNT)),
         ]

@@ -90,7 +90,8 @@ def _others(group: Members, port: int) -> Members:
 def _all_to_all(group: Members) -> Steps:
     shifted = (group[step:] + group[:step] for step in range(len(group)))
     return tuple(
-        tuple(Flow((k,), (to,)) for k, to in zip(group, turn, strict=True)) for turn in shifted
+        tuple(Flow((k,), (to,)) for k, to in zip(group, targets, strict=True))
+        for targets in shifted
     )
 
 

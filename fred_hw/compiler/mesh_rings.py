@@ -58,8 +58,8 @@ def _comb(columns: int, xs: Sequence[int], ys: Sequence[int]) -> tuple[int, ...]
     if min(len(xs), len(ys)) < 2 or len(xs) * len(ys) % 2:
         return None
     if len(ys) % 2:
-        turned = _comb(len(ys), range(len(ys)), range(len(xs))) or ()
-        return tuple(xs[i // len(ys)] + columns * ys[i % len(ys)] for i in turned)
+        transposed = _comb(len(ys), range(len(ys)), range(len(xs))) or ()
+        return tuple(xs[i // len(ys)] + columns * ys[i % len(ys)] for i in transposed)
     teeth = [
         x + columns * y
         for place, y in enumerate(ys)
@@ -117,22 +117,22 @@ def _search(columns: int, members: Sequence[int]) -> tuple[int, ...] | None:
 
     Depth first, on to the member with the fewest neighbours that are left (Warnsdorff's rule).
     """
-    beside = _neighbours(columns, members)
-    if min(len(near) for near in beside.values()) < 2:
+    neighbours = _neighbours(columns, members)
+    if min(len(near) for near in neighbours.values()) < 2:
         return None
     path = [members[0]]
     used = set(path)
 
     def onwards() -> list[int]:
         """Return the possible continuations of the path, the best last."""
-        free = [npu for npu in beside[path[-1]] if npu not in used]
+        free = [npu for npu in neighbours[path[-1]] if npu not in used]
         return sorted(
-            free, key=lambda npu: sum(near not in used for near in beside[npu]), reverse=True
+            free, key=lambda npu: sum(near not in used for near in neighbours[npu]), reverse=True
         )
 
     choices = [onwards()]
     for _ in range(_STEPS):
-        if len(path) == len(members) and path[0] in beside[path[-1]]:
+        if len(path) == len(members) and path[0] in neighbours[path[-1]]:
             return tuple(path)
         while choices and not choices[-1]:
             choices.pop()

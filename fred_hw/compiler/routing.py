@@ -134,11 +134,11 @@ def route_in_rounds(
     check_int("middle_switches", middle_switches, minimum=2)
     check_int("max_conflicts", max_conflicts, minimum=0, maximum=MAX_CONFLICTS)
     while waiting:
-        turn, waiting = list(waiting), ()
+        tried, waiting = list(waiting), ()
         while (
-            result := route(turn, ports, middle_switches, max_conflicts=max_conflicts)
+            result := route(tried, ports, middle_switches, max_conflicts=max_conflicts)
         ).status != "routed":
-            postponed = turn.pop(result.conflict[-1] if result.conflict else -1)
+            postponed = tried.pop(result.conflict[-1] if result.conflict else -1)
             waiting = (*waiting, postponed)
         rounds.append(result)
         waiting = tuple(sorted(waiting))

@@ -38,31 +38,33 @@ class Endpoint(Unit):
     Members
     -------
     s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high; ``tlast`` is
-        ignored, as the header has it too.
+        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high. ``tlast`` is
+        ignored, since the header has the same information.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     session_id : In(8)
-        See ``LinkSession``.
+        Session ID: another number after each reset, constant between resets.
     up, refused : Out(1)
         Whether the link is up; high for a cycle for each handshake of an incompatible neighbour.
     address : In(address)
         Address of this endpoint in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
-        Packets to send on each channel.
+        Packets to send on channel c: 0 MP, 1 PP, 2 DP.
     send_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, with the destination of unicasts. Constant while the
-        channel's ``idle`` is low; a flow of a new generation starts with number 0.
+        Flow of each channel, that of channel 0 in the low bits: its generation, the destination of
+        unicasts, and the phase (``phases`` for unicasts). Constant while the channel's ``idle`` is
+        low; a flow of a new generation starts with number 0.
     send_clear : In(3)
         Restart the flow's numbers at 0 when the phase is written into the switch; only while
         ``idle``, with no flit offered, and not in the cycle in which the flow changes.
     idle : Out(3)
         Whether all accepted packets are acknowledged.
     receive : Out(payload_signature(spec)).array(3)
-        Packets received on each channel.
+        Packets received on channel c. While ``ready`` is low, only this channel runs out of
+        credits.
     receive_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, with the source of unicasts. Each flow resumes where it
-        stopped, also within a packet; packets of other generations are dropped.
+        Flow of each channel, as ``send_flow``, with the source of unicasts. Each flow resumes
+        where it stopped, also within a packet; packets of other generations are dropped.
     receive_clear : In(3)
         Restart the flow's numbers at 0; not in the cycle in which the flow changes.
     forget : In(phases)
@@ -70,7 +72,8 @@ class Endpoint(Unit):
         all channels. A configured flow of the phase must be at rest, as for ``send_clear`` and
         ``receive_clear``.
     receive_enough : In(3)
-        Accept no flit of the channel: flits are dropped, and requested again when it falls.
+        Accept no flit of the channel: flits are dropped, and requested again when it falls. 0 if
+        unused.
     receive_came : Out(3)
         High for a cycle for each flit that is accepted for ``receive``.
     rewinds : Out(3)
@@ -154,17 +157,20 @@ class Endpoint(Unit):
             self.length_error.eq(deframer.length_error),
             self.overflow.eq(deframer.overflow),
         ]
-        heard = message_signature(self.spec).create()
-        said = deframer.message.payload
+        received = message_signature(self.spec).create()
+        message = deframer.message.payload
         m.d.comb += [
-            heard.valid.eq(
+            received.valid.eq(
                 deframer.message.valid
-                & ((said.phase != self.spec.protocol.online) | (said.destination == self.address))
+                & (
+                    (message.phase != self.spec.protocol.online)
+                    | (message.destination == self.address)
+                )
             ),
-            heard.payload.eq(said),
+            received.payload.eq(message),
         ]
-        self._send(m, heard, transmitter, self._crowding(m, deframer))
-        self._reply(m, self._receive(m, heard, deframer), transmitter)
+        self._send(m, received, transmitter, self._crowding(m, deframer))
+        self._reply(m, self._receive(m, received, deframer), transmitter)
 
     def _crowding(self, m: Module, deframer: Deframer) -> data.View | None:
         """Return the router's last reported load of its routes, if sources choose routes."""
@@ -176,7 +182,7 @@ class Endpoint(Unit):
         return known
 
     def _send(
-        self, m: Module, heard: Message, transmitter: Transmitter, crowding: data.View | None
+        self, m: Module, received: Message, transmitter: Transmitter, crowding: data.View | None
     ) -> None:
         """Place the source of each virtual channel's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
@@ -184,7 +190,7 @@ class Endpoint(Unit):
             if crowding is not None:
                 m.d.comb += sender.crowding.eq(crowding)
             wiring.connect(m, wiring.flipped(self.send[k]), sender.i)
-            wiring.connect(m, heard, sender.message)
+            wiring.connect(m, received, sender.message)
             wiring.connect(m, sender.o, transmitter.i[k])
             m.d.comb += [
                 sender.address.eq(self.address),
@@ -195,7 +201,7 @@ class Endpoint(Unit):
                 self.rewinds[k].eq(sender.retransmit),
             ]
 
-    def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
+    def _receive(self, m: Module, received: Message, deframer: Deframer) -> list[FlowReceiver]:
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
@@ -212,7 +218,7 @@ class Endpoint(Unit):
         for k, name in enumerate(DATA_CIRCUITS):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
             wiring.connect(m, deframer.o[k], receiver.i)
-            wiring.connect(m, heard, receiver.ask)
+            wiring.connect(m, received, receiver.ask)
             wiring.connect(m, receiver.o, wiring.flipped(self.receive[k]))
             m.d.comb += [
                 receiver.address.eq(self.address),
@@ -242,5 +248,5 @@ class Endpoint(Unit):
             *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),
         ]
         with m.If(load):
-            said = [receiver.message.payload for receiver in receivers]
-            m.d.sync += [valid.eq(offers.any()), held.eq(one_hot_mux(taken, said))]
+            messages = [receiver.message.payload for receiver in receivers]
+            m.d.sync += [valid.eq(offers.any()), held.eq(one_hot_mux(taken, messages))]

@@ -31,7 +31,7 @@ class _Judged(NamedTuple):
     came: Signal
     ended: Signal
     lost: Signal
-    turned_away: Signal
+    refused: Signal
 
 
 class FlowReceiver(Unit):
@@ -180,7 +180,7 @@ class FlowReceiver(Unit):
         m.d.comb += anew.eq(self.clear | selected(self.flow.phase, list(self.forget)))
         restart = anew | ledger.changed
         self._compare(m, (expected, index), flit, restart)
-        resumes = self._is_resumed(m, flit.turned_away, restart)
+        resumes = self._is_resumed(m, flit.refused, restart)
         self._answer(m, ledger, expected, flit, resumes, valid & ~here, restart)
         with m.If(restart):
             m.d.sync += [
@@ -295,8 +295,8 @@ class FlowReceiver(Unit):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0)]
 
     def _is_resumed(self, m: Module, away: Value, restart: Value) -> Value:
-        """Return whether flits are accepted again after some were turned away."""
-        before = Signal(name="turned_away_before")
+        """Return whether flits are accepted again after some were refused."""
+        before = Signal(name="refused_before")
         with m.If(restart | ~self.enough):
             m.d.sync += before.eq(0)
         with m.Elif(away):
@@ -366,15 +366,15 @@ class FlowReceiver(Unit):
         self, m: Module, ledger: Ledger, other: Value, acks: Value, due_nack: Value, expected: Value
     ) -> None:
         """Offer the message that is due, that of a previously set flow first."""
-        said, waits = self.message.payload, other.any()
+        message, waits = self.message.payload, other.any()
         other_number = ledger.other_stored[ledger.place_bits :]
         flow = data.View(flow_layout(self.spec), Mux(waits, ledger.other, self.flow))
         m.d.comb += [
             self.message.valid.eq(waits | ((acks | due_nack) & ~ledger.changed)),
-            said.kind.eq(Mux(Mux(waits, other[0], acks), Kind.ACK, Kind.NACK)),
-            said.phase.eq(flow.phase),
-            said.destination.eq(flow.peer),
-            said.source.eq(self.address),
-            said.sequence.eq(Mux(waits, other_number, expected)),
-            said.generation.eq(flow.generation),
+            message.kind.eq(Mux(Mux(waits, other[0], acks), Kind.ACK, Kind.NACK)),
+            message.phase.eq(flow.phase),
+            message.destination.eq(flow.peer),
+            message.source.eq(self.address),
+            message.sequence.eq(Mux(waits, other_number, expected)),
+            message.generation.eq(flow.generation),
         ]

@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from .wire import wire
 
 __all__ = [
-    "Turn",
+    "Grant",
     "above",
     "any_of",
     "chosen_by_pairs",
@@ -24,7 +24,7 @@ __all__ = [
     "gated",
     "largest",
     "may_pass",
-    "next_turn",
+    "next_grant",
     "once_and_twice",
     "one_hot_mux",
     "round_robin",
@@ -141,26 +141,26 @@ def once_and_twice(m: Module, name: str, values: Sequence[Value]) -> tuple[Value
     return pairs[0]
 
 
-class Turn(NamedTuple):
-    """State of a round-robin arbiter: the next index and its priority mask.
+class Grant(NamedTuple):
+    """Result of a round-robin arbiter: the grant and the next priority mask.
 
     Parameters
     ----------
     chosen : Signal
-        The one, alone; 0 if there is no choice.
+        The granted request, one-hot; 0 without requests.
     behind : Signal
-        Those behind it, which the caller keeps for the next turn; 0 if there is no choice.
+        Mask of the bits after it, which the caller stores for the next grant; 0 without requests.
     """
 
     chosen: Signal
     behind: Signal
 
 
-def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
+def next_grant(m: Module, name: str, choices: Value, behind: Value) -> Grant:
     """Return the first set bit of ``choices`` among ``behind``, otherwise among all.
 
-    ``behind`` has the bits behind the one that was chosen last, so that the turn begins with what
-    a register has; 0 for the first turn. Both rounds are looked at side by side.
+    ``behind`` has the bits after the last grant, so that arbitration starts from a register; 0 for
+    the first grant. Both searches run in parallel.
     """
     width = len(choices)
     ahead = wire(m, f"{name}_ahead", choices & behind)
@@ -168,14 +168,14 @@ def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
     above_ahead = wire(m, f"{name}_above_ahead", above(m, f"{name}_ahead", ahead))
     above_all = wire(m, f"{name}_above_all", above(m, name, choices))
     alone, first = ahead & ~above_ahead, choices & ~above_all
-    return Turn(
+    return Grant(
         wire(m, f"{name}_chosen", alone | (first & again.replicate(width))),
         wire(m, f"{name}_behind", above_ahead | (above_all & again.replicate(width))),
     )
 
 
 def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Signal:
-    """Return the result of :func:`next_turn`, computed from each pair of bits.
+    """Return the result of :func:`next_grant`, computed from each pair of bits.
 
     The order of any two bits is known from ``behind``, before ``choices`` arrive. This takes more
     gates, but fewer in series; ``behind`` has no gaps below its lowest bit.
@@ -196,6 +196,6 @@ def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
     """Return only the first set bit of ``choices`` after that of ``recent``, wrapping around.
 
     ``recent`` is the previous result, or 0, and is stored by the caller. Without a choice the
-    result is 0. Where the clock is short, store the bits after it instead (:func:`next_turn`).
+    result is 0. Where the clock is short, store the bits after it instead (:func:`next_grant`).
     """
-    return next_turn(m, name, choices, ~((recent - 1) | recent)[: len(choices)]).chosen
+    return next_grant(m, name, choices, ~((recent - 1) | recent)[: len(choices)]).chosen

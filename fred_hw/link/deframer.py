@@ -126,9 +126,9 @@ class Deframer(Unit):
                 word.data.eq(check.data),
             ]
         if self.spec.protocol.routes is not None:
-            self._note_ways(m, good, check.header)
+            self._note_routes(m, good, check.header)
 
-    def _note_ways(self, m: Module, good: Value, header: data.View) -> None:
+    def _note_routes(self, m: Module, good: Value, header: data.View) -> None:
         """Output the route of packets, and the neighbour's reported load."""
         kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
         m.d.comb += [
@@ -158,7 +158,7 @@ class Deframer(Unit):
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = _from(header.circuit, len(protocol.buffers))
         long = _above(header.last, protocol.packet_flits - 1) | (header.index > header.last)
-        says = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
+        reports = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = flow["phase"] > protocol.online
         wanted = Signal()
         known, carries = len(Kind), kinds[Kind.DATA]
@@ -168,11 +168,11 @@ class Deframer(Unit):
             self.kind_error.eq(
                 (good & _above(header.kind, known - 1))
                 | ((carries | kinds[Kind.SYNC]) & nowhere)
-                | (says & no_flow)
+                | (reports & no_flow)
             ),
             self.length_error.eq(carries & ~nowhere & long),
             wanted.eq(carries & ~nowhere & ~long),
-            self.message.valid.eq(says & ~no_flow),
+            self.message.valid.eq(reports & ~no_flow),
             *(self.message.payload[name].eq(flow[name]) for name in FLOW),
             self.message.payload.kind.eq(header.kind),
             self.message.payload.sequence.eq(header.sequence),
@@ -189,15 +189,15 @@ class Deframer(Unit):
         protocol = self.spec.protocol
         # Sequence numbers wrap, and a source may send anything: compare the whole headers.
         kind = () if protocol.routes is None else ("kind",)
-        told = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
-        opened, circuit, packet = Signal(), Signal.like(header.circuit), Signal.like(told)
+        fields = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
+        opened, circuit, packet = Signal(), Signal.like(header.circuit), Signal.like(fields)
         next_index = Signal.like(header.index)
         timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
         )
         m.d.comb += [
-            same.eq(opened & (packet == told)),
+            same.eq(opened & (packet == fields)),
             goes_on.eq(same & (header.index == next_index)),
             # A repeated flit changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
@@ -217,7 +217,7 @@ class Deframer(Unit):
                 next_index.eq(header.index + 1),
                 left.eq(header.last - header.index),
                 circuit.eq(header.circuit),
-                packet.eq(told),
+                packet.eq(fields),
                 timeout.eq(0),
             ]
         with m.Elif(sync & (header.circuit == circuit)):

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import next_turn, selected
+from fred_hw.gates.select import next_grant, selected
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import (
     ALTERNATE,
@@ -113,8 +113,8 @@ class Framer(Unit):
         gone, kept, syncs = Signal(), Signal(), Signal()
         # An offered flit stays the same until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
-        told = Signal()
-        news, credit_circuit, limit = self._credits(m, told, kept)
+        reports = Signal()
+        news, credit_circuit, limit = self._credits(m, reports, kept)
         sync, sync_circuit, sync_link_sequence = self._syncs(m, gone & syncs, kept & syncs)
         choices = [self.handshake.valid, self.message.valid, sync, self.i.valid, news]
         grants, stalled = self._grants(m, choices, kept)
@@ -125,7 +125,7 @@ class Framer(Unit):
             loses.eq(self.down & ~stalled),
             # A dead neighbour may never accept a handshake.
             behind.eq(self.down & handshake),
-            told.eq(gone & ~handshake),
+            reports.eq(gone & ~handshake),
         ]
         header = Signal(header_layout(self.spec.protocol))
         control = self._control
@@ -140,14 +140,14 @@ class Framer(Unit):
         with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):
-            said = self.message.payload
+            own = self.message.payload
             m.d.comb += [
                 header.circuit.eq(control),
-                header.kind.eq(said.kind),
-                header.sequence.eq(said.sequence),
+                header.kind.eq(own.kind),
+                header.sequence.eq(own.sequence),
             ]
-            self._tell_crowding(m, header)
-            name_flow(m, header, said, said.phase == self.spec.protocol.online)
+            self._report_crowding(m, header)
+            name_flow(m, header, own, own.phase == self.spec.protocol.online)
         with m.Elif(syncs):
             m.d.comb += [
                 header.kind.eq(Kind.SYNC),
@@ -156,7 +156,7 @@ class Framer(Unit):
             ]
         with m.Else():
             m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(control)]
-            self._tell_crowding(m, header)
+            self._report_crowding(m, header)
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
             self.o.valid.eq(handshake | (Cat(grants).any() & ~loses)),
@@ -169,7 +169,7 @@ class Framer(Unit):
             self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
 
-    def _tell_crowding(self, m: Module, header: data.View) -> None:
+    def _report_crowding(self, m: Module, header: data.View) -> None:
         if self.spec.protocol.routes is not None:
             write_crowding(m, header, self.crowding)
 
@@ -230,19 +230,19 @@ class Framer(Unit):
         control, requests = self._control, self.here.synced
         circuit = Signal(self.spec.protocol.fields["circuit"], init=control)
         changed, behind = Signal.like(requests), Signal.like(requests)
-        chosen, later = next_turn(m, "told", changed, behind)
+        chosen, later = next_grant(m, "report", changed, behind)
         news = wire(m, "news", selected(circuit, list(changed)) & (circuit != control))
         loads = taken | (~news & ~kept)
         with m.If(loads):
             m.d.sync += circuit.eq(control)
         for number, here in enumerate(self.here.limit):
-            told = Signal(bits, name=f"told_{number}", init=most)
+            reported = Signal(bits, name=f"reported_{number}", init=most)
             asked = Signal(name=f"asked_{number}")
-            m.d.comb += changed[number].eq((here != told) | asked)
+            m.d.comb += changed[number].eq((here != reported) | asked)
             with m.If(loads & chosen[number]):
                 m.d.sync += [circuit.eq(number), behind.eq(later)]
             with m.If(taken & (circuit == number)):
-                m.d.sync += [told.eq(here), asked.eq(0)]
+                m.d.sync += [reported.eq(here), asked.eq(0)]
             with m.If(requests[number] | self.begins):
                 m.d.sync += asked.eq(1)
         return news, circuit, selected(circuit, list(self.here.limit))

@@ -171,29 +171,34 @@ class LinkSession(Unit):
     def build(self, m: Module) -> None:
         link, came, handshake = self.link, self.link.came.payload, self.link.handshake
         timeout = self.spec.protocol.timeout_cycles
-        heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
-        knows, fresh, agreed, drained, fits, renewed = (
-            Signal(name=name) for name in ("knows", "fresh", "agreed", "drained", "fits", "renewed")
+        peer_session_id, timer = (
+            Signal.like(came.peer_session_id, name="peer_session_id"),
+            Signal(range(timeout + 1)),
+        )
+        peer_known, fresh, agreed, drained, fits, renewed = (
+            Signal(name=name)
+            for name in ("peer_known", "fresh", "agreed", "drained", "fits", "renewed")
         )
         due = Signal(init=1)
         changing = {
-            name: handshake.payload.shape()[name].shape for name in ("heard", "knows", "up")
+            name: handshake.payload.shape()[name].shape
+            for name in ("peer_session_id", "peer_known", "up")
         }
-        said = Signal(data.StructLayout(changing))
+        sent = Signal(data.StructLayout(changing))
         m.d.comb += [
             fits.eq(link.came.valid & (came.digest == self.spec.digest)),
             link.refused.eq(link.came.valid & ~fits),
-            renewed.eq(fits & (~knows | (came.session_id != heard))),
+            renewed.eq(fits & (~peer_known | (came.session_id != peer_session_id))),
             self.up.eq(fresh & agreed),
             link.down.eq(~self.up),
             # A start in the first cycle is counted in the next.
-            link.closing.eq(knows & ~self.up),
+            link.closing.eq(peer_known & ~self.up),
             link.begins.eq(link.closing & (fresh | (drained & link.empty))),
             handshake.payload.session_id.eq(self.session_id),
             handshake.payload.digest.eq(self.spec.digest),
-            handshake.payload.heard.eq(said.heard),
-            handshake.payload.knows.eq(said.knows),
-            handshake.payload.up.eq(said.up),
+            handshake.payload.peer_session_id.eq(sent.peer_session_id),
+            handshake.payload.peer_known.eq(sent.peer_known),
+            handshake.payload.up.eq(sent.up),
         ]
         m.d.sync += [drained.eq(link.closing & ~renewed), timer.eq(timer + 1)]
         with m.If(self.up | due | (timer == timeout)):
@@ -203,20 +208,20 @@ class LinkSession(Unit):
             m.d.sync += [
                 due.eq(0),
                 handshake.valid.eq(due),
-                said.heard.eq(heard),
-                said.knows.eq(fresh),
-                said.up.eq(self.up),
+                sent.peer_session_id.eq(peer_session_id),
+                sent.peer_known.eq(fresh),
+                sent.up.eq(self.up),
             ]
         with m.If(~self.up & (timer == timeout)):
             m.d.sync += due.eq(1)
         with m.If(link.begins & ~fresh):
             m.d.sync += [fresh.eq(1), due.eq(1)]
         with m.If(renewed):
-            m.d.sync += [heard.eq(came.session_id), knows.eq(1), fresh.eq(0)]
+            m.d.sync += [peer_session_id.eq(came.session_id), peer_known.eq(1), fresh.eq(0)]
         with m.If(fits):
-            m.d.sync += agreed.eq(came.knows & (came.heard == self.session_id))
+            m.d.sync += agreed.eq(came.peer_known & (came.peer_session_id == self.session_id))
             # A neighbour that is not up waits for an answer, useless before this end is ready.
             with m.If(~came.up & fresh & ~renewed):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):
-            m.d.sync += [knows.eq(0), fresh.eq(0), agreed.eq(0)]
+            m.d.sync += [peer_known.eq(0), fresh.eq(0), agreed.eq(0)]

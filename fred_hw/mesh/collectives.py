@@ -58,7 +58,7 @@ def collective(place: Place, group: Sequence[int], pattern: str, algorithm: str)
     group : sequence of int
         NPUs.
     pattern, algorithm : str
-        One of ``PATTERNS`` and of ``algorithm_names``; all-to-alls are unicasts in turns.
+        One of ``PATTERNS`` and of ``algorithm_names``; all-to-alls are unicasts in rounds.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def collective(place: Place, group: Sequence[int], pattern: str, algorithm: str)
     """
     check_choice("pattern", pattern, PATTERNS)
     if pattern == "all_to_all":
-        return [_in_turns(place, group)]
+        return [_in_rounds(place, group)]
     return ALGORITHMS[algorithm_of(place.mesh, group, algorithm)].lanes(place, group, pattern)
 
 
-def _in_turns(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]:
+def _in_rounds(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]:
     """Return an all-to-all as successive rounds."""
     parts = {
         npu: all_to_all(
@@ -79,13 +79,13 @@ def _in_turns(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]
         )
         for rank, npu in enumerate(group)
     }
-    return [{npu: own[turn] for npu, own in parts.items()} for turn in range(len(group) - 1)]
+    return [{npu: own[step] for npu, own in parts.items()} for step in range(len(group) - 1)]
 
 
 def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
     """Return multicasts as successive unicasts from each source to its destinations.
 
-    In turn k all sources send to their k-th destination at once, so no two wait for each other.
+    In round k all sources send to their k-th destination at once, so no two wait for each other.
 
     Parameters
     ----------
@@ -97,23 +97,23 @@ def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
     sends: list[dict[int, int]] = []
     for flow in flows:
         (source,) = flow.inputs
-        for turn, destination in enumerate(flow.outputs):
-            if turn == len(sends):
+        for step, destination in enumerate(flow.outputs):
+            if step == len(sends):
                 sends.append({})
-            sends[turn][source] = destination
-    return [[_unicasts(place, turn) for turn in sends]]
+            sends[step][source] = destination
+    return [[_unicasts(place, pairs) for pairs in sends]]
 
 
-def _unicasts(place: Place, turn: Mapping[int, int]) -> dict[int, Descriptor]:
+def _unicasts(place: Place, pairs: Mapping[int, int]) -> dict[int, Descriptor]:
     """Return concurrent unicasts from sources to destinations."""
-    back = {destination: source for source, destination in turn.items()}
+    back = {destination: source for source, destination in pairs.items()}
     return {
         npu: exchange(
             place.circuits[0],
-            (place.source, FlowId(turn[npu], unicast=True)) if npu in turn else None,
+            (place.source, FlowId(pairs[npu], unicast=True)) if npu in pairs else None,
             (place.destination, FlowId(back[npu], unicast=True)) if npu in back else None,
         )
-        for npu in sorted({*turn, *back})
+        for npu in sorted({*pairs, *back})
     }
 
 

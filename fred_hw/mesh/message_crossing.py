@@ -16,7 +16,7 @@ from fred_hw.unit import Unit, place
 
 __all__ = ["MessageCrossing"]
 
-SAID = ("kind", *FLOW[2:], "sequence")
+FIELDS = ("kind", *FLOW[2:], "sequence")
 """Fields kept of a message, which has no phase."""
 
 
@@ -76,16 +76,16 @@ class MessageCrossing(Unit):
     def build(self, m: Module) -> None:
         ports, bits = range(self.spec.ports), port_bits(self.spec)
         fields = dict(message_layout(self.spec).members)
-        said = {name: fields[name] for name in SAID}
-        with_exit = data.StructLayout({**said, "exit": bits})
+        own = {name: fields[name] for name in FIELDS}
+        with_exit = data.StructLayout({**own, "exit": bits})
         ins = [place(m, f"in_{k}", MessageQueue(layout=with_exit)) for k in ports]
-        outs = [place(m, f"out_{k}", MessageQueue(layout=data.StructLayout(said))) for k in ports]
+        outs = [place(m, f"out_{k}", MessageQueue(layout=data.StructLayout(own))) for k in ports]
         for k, queue in enumerate(ins):
             came = self.i[k].payload
             m.d.comb += [
                 queue.i.valid.eq(self.i[k].valid),
                 queue.i.payload.exit.eq(self.exits[k]),
-                *(queue.i.payload[name].eq(came[name]) for name in SAID),
+                *(queue.i.payload[name].eq(came[name]) for name in FIELDS),
             ]
         taken: list[Value] = []
         for j, queue in enumerate(outs):
@@ -101,7 +101,7 @@ class MessageCrossing(Unit):
             m.d.comb += queue.i.valid.eq(asks.any())
             m.d.comb += [
                 queue.i.payload[name].eq(one_hot_mux(chosen, [one.o.payload[name] for one in ins]))
-                for name in SAID
+                for name in FIELDS
             ]
             self._give(m, queue, self.o[j])
         for k, queue in enumerate(ins):
@@ -116,5 +116,5 @@ class MessageCrossing(Unit):
             o.valid.eq(queue.o.valid),
             queue.o.ready.eq(o.ready),
             o.payload.phase.eq(self.spec.protocol.online),
-            *(o.payload[name].eq(queue.o.payload[name]) for name in SAID),
+            *(o.payload[name].eq(queue.o.payload[name]) for name in FIELDS),
         ]

@@ -280,8 +280,8 @@ def _joined(collectives: Sequence[Sequence[Lane]]) -> list[Lane]:
         for k, lane in enumerate(own):
             if k == len(lanes):
                 lanes.append([])
-            for turn, stage in enumerate(lane):
-                if turn == len(lanes[k]):
+            for step, stage in enumerate(lane):
+                if step == len(lanes[k]):
                     lanes[k].append({})
-                lanes[k][turn] |= stage
+                lanes[k][step] |= stage
     return list(lanes)

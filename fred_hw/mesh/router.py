@@ -54,19 +54,20 @@ class MeshRouter(Unit):
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
         Flits from port k, its number among ``DIRECTIONS``; see docs/reference/protocol.md.
-        ``tready`` is always high, and ``tlast``, which the header says too, is not looked at.
+        ``tready`` is always high. ``tlast`` is ignored, since the header has the same information.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     position : In(position_layout(mesh))
-        Column and row of the router, constant.
+        Column of the router in the low bits, row above; constant.
     session_id : In(8)
-        See ``LinkSession``.
+        Session ID: another number after each reset, constant between resets.
     up : Out(P)
-        Links that are up, ports in order.
+        Links that are up, a bit for each port of the router.
     errors : Out(6)
-        High for a cycle when a port finds one of ``ERRORS``, in their order.
+        High for a cycle when a port detects an error: ``length``, ``kind``, ``overflow``,
+        ``stuck``, ``route``, ``partner``, from bit 0 on.
     dropped : Out(1)
-        High for a cycle when flits or messages are dropped, at any port.
+        High for a cycle when a port drops a flit or a message.
 
     Timing
     ------
@@ -216,7 +217,7 @@ class MeshRouter(Unit):
             ]
             wiring.connect(m, crossbar.o[j], out.i)
         if spec.protocol.routes is not None:
-            self._tell(m, ins, outs)
+            self._report(m, ins, outs)
 
     def _among_all(self, values: Sequence[Value]) -> Value:
         """Return values of a port's buffers as those of all buffers of a link between routers.
@@ -248,7 +249,7 @@ class MeshRouter(Unit):
                     onto.append(Mux(edges[out], around, inner) if out in edges else inner)
                 m.d.comb += allocator.onto[k][channel].eq(Cat(onto))
 
-    def _tell(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
+    def _report(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
         """Report each output's load to all neighbours: packets that have not started."""
         crowding = Signal(crowding_layout())
         for port, name in enumerate(self.directions):

@@ -180,10 +180,10 @@ class MeshSpec(FabricSpec, MeshShape):
     @model_serializer(mode="wrap")
     def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit a default endpoint, as most generated units are routers."""
-        said = handler(self)
+        values = handler(self)
         if self.endpoint == EndpointSpec():
-            said.pop("endpoint", None)
-        return said
+            values.pop("endpoint", None)
+        return values
 
     @property
     def _most_ports(self) -> int:

@@ -40,7 +40,7 @@ class Sum(Operation):
         Those are of single modules, where 0.63 ns stand for 0.853 ns in a 45 nm library. Sized as
         a whole in such a library (nangate45, ``fred_hw/adder_delays.json``) fp16 and bf16 reach it
         with one register in four ports of one lane, which ``clock_ns`` takes; without it they keep
-        2, as shipped records are of that hardware (docs/decisions/0039). Other floating-point
+        2, as shipped records are of that hardware (docs/decisions/0017). Other floating-point
         formats have 2 as well: narrow ones need fewer, which ``clock_ns`` takes.
         """
         return 0 if isinstance(number_format, IntFormat) else 2

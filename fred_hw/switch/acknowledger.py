@@ -165,7 +165,7 @@ class Acknowledger(Unit):
             # The looked-up word is still there, and is written back whole.
             m.d.comb += stored.data[k].eq(Mux(change.acked_by[k], change.number, read.data[k]))
         generation, stale = self.flows.entry.generation, Signal()
-        m.d.comb += stale.eq(case.told & (case.generation != generation))
+        m.d.comb += stale.eq(case.of_neighbour & (case.generation != generation))
         m.d.comb += change.order.generation.eq(generation)
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
@@ -260,30 +260,30 @@ class Acknowledger(Unit):
         obeyed = Signal()
         retransmits = self._retransmits(m, case, flow, change.key, obeyed)
         with fsm.state("look"), m.If(case.passes):
-            _say(m, answer, 1 << case.exit, case.kind, case.number)
+            _send(m, answer, 1 << case.exit, case.kind, case.number)
             fsm.go("pick")
         with fsm.state("serve"):
             fsm.go("pick")
             with m.If(case.from_input):
                 # A source of late packets reaches the expected number by itself.
-                told = Mux(case.nacks, mine & flow.inputs, 0)
-                _say(m, answer, told, Kind.NACK, flow.due)
+                targets = Mux(case.nacks, mine & flow.inputs, 0)
+                _send(m, answer, targets, Kind.NACK, flow.due)
                 with m.If(case.late):
                     fsm.go("answer")
             with m.Elif(case.kind == Kind.ACK):
                 news = flow.moved & (flow.after < flow.before)
-                told = flow.inputs & news.replicate(ports)
-                _say(m, answer, told, Kind.ACK, flow.due - flow.after)
+                targets = flow.inputs & news.replicate(ports)
+                _send(m, answer, targets, Kind.ACK, flow.due - flow.after)
                 m.d.comb += change.acked_by.eq(mine & flow.moved.replicate(ports))
             with m.Elif(retransmits):
-                _say(m, answer, flow.inputs, Kind.NACK, case.number)
+                _send(m, answer, flow.inputs, Kind.NACK, case.number)
                 m.d.comb += [obeyed.eq(1), self.retransmit.eq(flow.inputs)]
                 m.d.comb += change.order.targets.eq(flow.inputs)
         with fsm.state("answer"):
-            _say(m, answer, mine & flow.inputs, Kind.ACK, flow.due - flow.before)
+            _send(m, answer, mine & flow.inputs, Kind.ACK, flow.due - flow.before)
             fsm.go("ask")
         with fsm.state("ask"):
-            _say(m, answer, Cat(lag != 0 for lag in flow.lag), Kind.ASK, 0)
+            _send(m, answer, Cat(lag != 0 for lag in flow.lag), Kind.ASK, 0)
             fsm.go("pick")
         return answer
 
@@ -323,7 +323,7 @@ class Acknowledger(Unit):
             ]
 
 
-def _say(
+def _send(
     m: Module, answer: _Answer, targets: Value, kind: Value | Kind, number: Value | int
 ) -> None:
     """Set the reply to some ports in this state."""

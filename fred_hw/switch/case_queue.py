@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import next_turn, one_hot_mux
+from fred_hw.gates.select import next_grant, one_hot_mux
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature
 from fred_hw.protocol import Kind
@@ -23,8 +23,8 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of a message or event of a port, with its flow.
 
     ``from_input``: from an input of the flow, otherwise from an output; ``late``: requests the
-    smallest ack; ``nacks``: requests the expected number; ``told``: reported by a neighbour, for
-    ``generation``; ``passes``: about a unicast, and forwarded unchanged by the port ``exit``.
+    smallest ack; ``nacks``: requests the expected number; ``of_neighbour``: from a neighbour,
+    for ``generation``; ``passes``: about a unicast, and forwarded unchanged by the port ``exit``.
     """
     fields, port = spec.protocol.fields, port_bits(spec)
     layout = {
@@ -34,7 +34,7 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
         "nacks": 1,
         "number": fields["sequence"],
         "port": port,
-        "told": 1,
+        "of_neighbour": 1,
         "passes": 1,
         "exit": port,
         **{name: fields[name] for name in FLOW},
@@ -107,7 +107,7 @@ class CaseQueue(Unit):
         there, offers = zip(
             *self._messages(m, taken[:ports]), *self._events(m, taken[ports:]), strict=True
         )
-        chosen, later = next_turn(m, "grant", waiting, behind)
+        chosen, later = next_grant(m, "grant", waiting, behind)
         m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
         # The picked port settles late, and leaves its queue in the next cycle.
         m.d.sync += taken.eq(chosen & self.pick.replicate(2 * ports))
@@ -123,24 +123,24 @@ class CaseQueue(Unit):
         kept = data.StructLayout({**names, "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
             queue = place(m, f"messages_{k}", MessageQueue(layout=kept))
-            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload
-            asks = said.kind == Kind.ASK
+            case, own = Signal(case_layout(self.spec), name=f"reported_{k}"), queue.o.payload
+            asks = own.kind == Kind.ASK
             m.d.comb += [
                 self.lost[k].eq(queue.lost),
                 queue.i.valid.eq(message.valid),
                 *(queue.i.payload[name].eq(message.payload[name]) for name in names),
                 queue.i.payload.exit.eq(self.exits[k]),
                 queue.o.ready.eq(taken[k]),
-                case.kind.eq(said.kind),
+                case.kind.eq(own.kind),
                 case.from_input.eq(asks),
                 case.late.eq(asks),
                 case.nacks.eq(asks),
-                *(case[name].eq(said[name]) for name in FLOW),
-                case.passes.eq(said.phase == self.spec.protocol.online),
-                case.exit.eq(said.exit),
-                case.number.eq(said.sequence),
+                *(case[name].eq(own[name]) for name in FLOW),
+                case.passes.eq(own.phase == self.spec.protocol.online),
+                case.exit.eq(own.exit),
+                case.number.eq(own.sequence),
                 case.port.eq(k),
-                case.told.eq(1),
+                case.of_neighbour.eq(1),
             ]
             yield queue.o.valid, case
 

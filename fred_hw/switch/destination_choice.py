@@ -105,9 +105,11 @@ class DestinationChoice(Unit):
             with m.If(began & (self.circuit_to[more:] == c)):
                 m.d.sync += own.eq(behind)
         # Arbitrate all virtual channels in parallel, and take the result of the most urgent one.
-        turns = [chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)]
+        grants = [
+            chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)
+        ]
         m.d.comb += self.chosen.eq(
-            any_of(gated(turn, circuit == c) for c, turn in enumerate(turns))
+            any_of(gated(grant, circuit == c) for c, grant in enumerate(grants))
         )
 
     def _channel(self, m: Module, requests: Sequence[Value]) -> Value:

@@ -63,14 +63,14 @@ class Matching(Unit):
     port_count: int
     channels: int = 1
 
-    def match(self, m: Module, *, in_the_way: bool = False) -> None:
+    def match(self, m: Module, *, blocking: bool = False) -> None:
         """Match all sources and destinations in each cycle.
 
         Parameters
         ----------
         m : Module
             Module of the unit.
-        in_the_way : bool
+        blocking : bool
             Whether any path may block any other.
         """
         requests = self._ask(m)
@@ -78,7 +78,7 @@ class Matching(Unit):
         granted, given, taken = self._grant(m, choices)
         shared_by = self._shared(m)
         for k, path in enumerate(self.destination_of):
-            others = granted.any() if in_the_way else 0
+            others = granted.any() if blocking else 0
             # A source that kept a path others want would precede them whenever space frees up.
             used = Signal(name=f"used_{k}")
             with m.If(granted[k]):

@@ -74,16 +74,16 @@ class MessageQueue(Unit):
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
         there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
         # An incoming message settles late in its cycle, and is stored in the next one.
-        came, said = Signal(), Signal(layout, reset_less=True)
-        m.d.sync += [came.eq(self.i.valid), said.eq(self.i.payload)]
+        came, latest = Signal(), Signal(layout, reset_less=True)
+        m.d.sync += [came.eq(self.i.valid), latest.eq(self.i.payload)]
         # The first message is offered already, and stays the same.
         for k, word in enumerate(words[1:], 1):
-            same = Cat(word[name] == said[name] for name in about).all()
+            same = Cat(word[name] == latest[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
         full, added = there.all(), Signal()
         m.d.comb += [
             self.o.valid.eq(there[0] | came),
-            self.o.payload.eq(Mux(there[0], words[0], said)),
+            self.o.payload.eq(Mux(there[0], words[0], latest)),
             taken.eq(there[0] & self.o.ready),
             added.eq(came & ~alike.any() & (there[0] | ~self.o.ready)),
         ]
@@ -96,7 +96,7 @@ class MessageQueue(Unit):
         for k, word in enumerate(words):
             kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
             writes = renewed[k] | (free[k] & added)
-            m.d.sync += word.eq(Mux(writes, said, kept))
+            m.d.sync += word.eq(Mux(writes, latest, kept))
 
 
 def _moved(places: Value, taken: Value) -> Value:

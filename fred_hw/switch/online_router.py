@@ -87,7 +87,7 @@ class OnlineRouter(Matching):
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
         # With two subswitches, paths block those of others.
-        self.match(m, in_the_way=self.middle_switches == 2)
+        self.match(m, blocking=self.middle_switches == 2)
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
         if self.middle_switches != 2:

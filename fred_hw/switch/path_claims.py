@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import split_count
-from fred_hw.gates.select import any_of, first_of, next_turn
+from fred_hw.gates.select import any_of, first_of, next_grant
 from fred_hw.gates.wire import wire
 from fred_hw.unit import Unit
 
@@ -84,7 +84,7 @@ class PathClaims(Unit):
             m.d.comb += self.granted[k].eq(self.wants[k].any() & Cat(links).all())
         blocked = wanting & ~self.granted
         with m.If(~(first & blocked).any()):
-            chosen, later = next_turn(m, "first", blocked, behind)
+            chosen, later = next_grant(m, "first", blocked, behind)
             m.d.sync += first.eq(chosen)
             with m.If(blocked.any()):
                 m.d.sync += behind.eq(later)

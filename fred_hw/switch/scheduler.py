@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout, number_bits
-from fred_hw.gates.select import any_of, decoded, gated, next_turn, one_hot_mux
+from fred_hw.gates.select import any_of, decoded, gated, next_grant, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
@@ -217,7 +217,7 @@ class Scheduler(Unit):
     def _choose(
         self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value
     ) -> tuple[Value, Value, Value]:
-        """Choose the next phase, and keep its round-robin turn.
+        """Choose the next phase round-robin, and store the position.
 
         Return it, its channel (one-hot), and whether something more urgent is ready than the
         earlier choice, of ``circuit``. Arbitration of all channels happens in parallel, and the
@@ -232,10 +232,10 @@ class Scheduler(Unit):
             may = ~self.holds[number].replicate(len(ready)) | self.claims
             m.d.comb += own.eq(ready & Cat(other == number for other in circuits) & may)
             some = wire(m, f"some_{name}", own.any())
-            turn = next_turn(m, f"grant_{name}", own, before)
+            grant = next_grant(m, f"grant_{name}", own, before)
             m.d.comb += taken[number].eq(some & none)
-            chosen.append(gated(turn.chosen, taken[number]))
-            later.append(gated(turn.behind, taken[number]))
+            chosen.append(gated(grant.chosen, taken[number]))
+            later.append(gated(grant.behind, taken[number]))
             found.append(some & circuit[number + 1 :].any())
             none = none & ~some
             with m.If(self.service.load & circuit[number]):
@@ -331,7 +331,7 @@ class Scheduler(Unit):
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
-        chosen, later = next_turn(m, "probe", looked, behind)
+        chosen, later = next_grant(m, "probe", looked, behind)
         m.d.comb += [
             self.probes.eq(looked.any()),
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),

@@ -32,16 +32,16 @@ class Switch(Unit):
     Members
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from port k, see docs/reference/protocol.md. ``tready`` is always high, and
-        ``tlast``, which the header says too, is not looked at.
+        Flits from port k, see docs/reference/protocol.md. ``tready`` is always high.
+        ``tlast`` is ignored, since the header has the same information.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/reference/registers.md.
     session_id : In(8)
-        See ``LinkSession``.
+        Session ID: another number after each reset, constant between resets.
     irq : Out(1)
-        High while an error is set that is enabled to interrupt.
+        High while an enabled error is set.
 
     Timing
     ------

@@ -160,7 +160,7 @@ def find_paths(
 
     Raises
     ------
-    NoWayError
+    NoPathError
         The flows do not fit on the links or through the micro-switches; has the number that fits.
     """
     busy = {} if busy is None else busy

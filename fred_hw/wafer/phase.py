@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     number : int
         The same number in all switches.
     name : str
-        Name of the phase, with a suffix ``:round_0``, ``:turn_0``, ``:end_0`` and so on if it is in
+        Name of the phase, with a suffix ``:round_0``, ``:token_0``, ``:end_0`` and so on if it has
         rounds.
     flows : tuple of Flow
         Flows between NPUs, and controllers with endpoints.
@@ -105,7 +105,7 @@ class Phase:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """Switch entries of the phase, in the order of its numbers."""
-        kinds = [("round", self.rounds), ("turn", self.switched.turns)]
+        kinds = [("round", self.rounds), ("token", self.switched.tokens)]
         kinds.append(("end", self.switched.ends))
         named = [(f":{kind}_{k}", one) for kind, own in kinds for k, one in enumerate(own)]
         alone = len(named) == 1
@@ -121,26 +121,27 @@ class Phase:
         flight at once. Otherwise an endpoint that sends waits for its round, and sends a token to
         those of the next one; when it has the last part, all rounds of its switch are over.
         """
-        count, turns = len(self.rounds), len(self.switched.turns)
-        entries = self.entries
-        rounds, told, ends = entries[:count], entries[count:][:turns], entries[count + turns :]
+        count = len(self.rounds)
+        entries, sent_tokens = self.entries, len(self.switched.tokens)
+        rounds, ends = entries[:count], entries[count + sent_tokens :]
+        tokens = entries[count : count + sent_tokens]
         sends, receives = (_first(rounds, end, side) for side in ("inputs", "outputs"))
-        if not told:
+        if not tokens:
             return [] if sends is None and receives is None else [Part(sends, receives, True)]
-        heard = [(n, flow) for n, _, flows, _ in told for flow in flows if end in flow.outputs]
+        received = [(n, flow) for n, _, flows, _ in tokens for flow in flows if end in flow.outputs]
         # A sender of a shared flow receives the others in the same flow.
-        both = [n for n, flow in heard if end in flow.inputs]
+        both = [n for n, flow in received if end in flow.inputs]
         found: list[Part] = []
         for number in sorted({one for one in (sends, receives) if one is not None}):
             now = number == sends
             if now:
-                found += [Part(None, n, False) for n, flow in heard if end not in flow.inputs]
+                found += [Part(None, n, False) for n, flow in received if end not in flow.inputs]
             found.append(
                 Part(number if now else None, number if number == receives else None, True)
             )
             if now:
-                tells = _numbers(told, end, "inputs")
-                found += [Part(n, n if n in both else None, False) for n in tells]
+                sent = _numbers(tokens, end, "inputs")
+                found += [Part(n, n if n in both else None, False) for n in sent]
         for side in ("inputs", "outputs"):
             if (number := _first(ends, end, side)) is not None:
                 sent = side == "inputs"

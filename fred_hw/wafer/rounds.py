@@ -41,7 +41,7 @@ class Rounds:
     ----------
     rounds : tuple of Round
         Rounds of the flows of the phase; empty if endpoints execute it.
-    turns : tuple of Round
+    tokens : tuple of Round
         Round tokens from the members of finished rounds to those of the next one on the same links,
         those that cross the top first: a member sends several of them in this order.
     ends : tuple of Round
@@ -49,13 +49,13 @@ class Rounds:
     """
 
     rounds: tuple[Round, ...] = ()
-    turns: tuple[Round, ...] = field(default=(), kw_only=True)
+    tokens: tuple[Round, ...] = field(default=(), kw_only=True)
     ends: tuple[Round, ...] = field(default=(), kw_only=True)
 
     @property
     def all(self) -> tuple[Round, ...]:
         """All rounds and token flows, in the order of their numbers."""
-        return (*self.rounds, *self.turns, *self.ends)
+        return (*self.rounds, *self.tokens, *self.ends)
 
 
 NO_ROUNDS = Rounds()
@@ -76,7 +76,7 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
 
     Raises
     ------
-    NoWayError
+    NoPathError
         They do not fit at once, and one does not fit by itself, or flows are reduced in a tree of
         more than two levels, where switches share links but no NPUs.
     """
@@ -88,8 +88,8 @@ def find_rounds(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int],
         if any(len(plane.chain(switch)) > 2 for own in joined for switch in own):
             raise
     rounds = _greedy(plane, flows, busy)
-    across, inside, ends = (_greedy(plane, flows, {}) for flows in _told(plane, rounds))
-    return Rounds(rounds, turns=(*across, *inside), ends=ends)
+    across, inside, ends = (_greedy(plane, flows, {}) for flows in _token_flows(plane, rounds))
+    return Rounds(rounds, tokens=(*across, *inside), ends=ends)
 
 
 def _greedy(
@@ -135,11 +135,13 @@ class _Joined(NamedTuple):
     npus: tuple[int, ...]
 
 
-def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow], list[Flow]]:
+def _token_flows(
+    plane: Plane, rounds: Sequence[Round]
+) -> tuple[list[Flow], list[Flow], list[Flow]]:
     """Return the round-token flows: across the top, inside switches, and after the last round.
 
-    One of a flow's members on a switch speaks for all: what it sent is acknowledged by the ends of
-    the whole flow.
+    One member of a flow on a switch sends for all: its packets are acknowledged by the
+    destinations of the whole flow.
     """
     on: dict[int, list[list[_Joined]]] = {}  # rounds of each switch
     flows = [(number, flow) for number, one in enumerate(rounds) for flow in one.flows]
@@ -152,8 +154,8 @@ def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow]
                     own.append([])
                 own[-1].append(_Joined(place, number, npus))
     known: dict[int, set[int]] = {}
-    turns = [_turns(on, number, known) for number in range(1, len(rounds))]
-    across, inside = ([flow for each in turns for flow in each[side]] for side in (0, 1))
+    signals = [_signals(on, number, known) for number in range(1, len(rounds))]
+    across, inside = ([flow for each in signals for flow in each[side]] for side in (0, 1))
     ends = [
         Flow(_speakers(own[-1]), _members([one for each in own[:-1] for one in each]))
         for own in on.values()
@@ -162,7 +164,7 @@ def _told(plane: Plane, rounds: Sequence[Round]) -> tuple[list[Flow], list[Flow]
     return across, inside, ends
 
 
-def _turns(
+def _signals(
     on: dict[int, list[list[_Joined]]], number: int, known: dict[int, set[int]]
 ) -> tuple[list[Flow], list[Flow]]:
     """Return the flows that signal the start of a round, across the top and inside a switch.
@@ -198,17 +200,17 @@ def _turns(
             inside += [Flow(_speakers(before), _members(now)) for before, now in pairs if past]
             continue
         # A switch whose end others imply need not send a token, and one sender in a flow suffices.
-        spoken, speak = implied, dict[int, list[int]]()
+        signalled, senders = implied, dict[int, list[int]]()
         for switch in switches:
             for one in here[switch][0]:
-                if one.place not in spoken:
-                    spoken = spoken | {one.place}
-                    speak.setdefault(switch, []).append(one.npus[0])
-        speakers = [npu for own in speak.values() for npu in own]
-        told = [npu for k in switches if k not in speak for npu in _members(here[k][1])]
+                if one.place not in signalled:
+                    signalled = signalled | {one.place}
+                    senders.setdefault(switch, []).append(one.npus[0])
+        sending = [npu for own in senders.values() for npu in own]
+        informed = [npu for k in switches if k not in senders for npu in _members(here[k][1])]
         # Several senders also need each other's tokens.
-        across.append(Flow(speakers, [*told, *(speakers if len(speakers) > 1 else ())]))
-        inside += [Flow(own, _members(here[switch][1])) for switch, own in speak.items()]
+        across.append(Flow(sending, [*informed, *(sending if len(sending) > 1 else ())]))
+        inside += [Flow(own, _members(here[switch][1])) for switch, own in senders.items()]
     return across, inside
 
 

@@ -46,15 +46,15 @@ def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ..
     found: dict[str, tuple[Flow, ...]] = {}
     uses: Counter[int] = Counter()
     for prefix, groups in weights:
-        turns = list(_turns(plane, groups, uses))
-        for turn, pairs in enumerate(turns):
+        rounds = list(_rounds(plane, groups, uses))
+        for number, pairs in enumerate(rounds):
             loads = tuple(Flow((controller,), group) for controller, group in pairs)
-            found[f"{prefix}load_{turn}"] = loads
-        for turn, pairs in enumerate(turns):
+            found[f"{prefix}load_{number}"] = loads
+        for number, pairs in enumerate(rounds):
             stores = tuple(Flow(group, (controller,)) for controller, group in pairs)
-            found[f"{prefix}store_{turn}"] = stores
-    for turn, pairs in enumerate(_turns(plane, samples, uses)):
-        found[f"input_{turn}"] = tuple(Flow((controller,), group) for controller, group in pairs)
+            found[f"{prefix}store_{number}"] = stores
+    for number, pairs in enumerate(_rounds(plane, samples, uses)):
+        found[f"input_{number}"] = tuple(Flow((controller,), group) for controller, group in pairs)
     return found
 
 
@@ -75,8 +75,8 @@ def storage_ends(
     Raises
     ------
     ValueError
-        Weights take turns. A controller with two groups would do stores of two phases in one order,
-        and each switch those of its NPUs in another: none would end.
+        Weights are loaded in rounds. A controller with two groups would execute the stores of two
+        phases in one order and a switch those of its NPUs in another, so neither would end.
     """
     phases, groups = storage_phases(plane, strategy), len(dp_groups(strategy))
     if weights and "load_1" in phases:
@@ -94,7 +94,7 @@ def storage_ends(
     return found
 
 
-def _turns(
+def _rounds(
     plane: Plane, groups: Sequence[Group], uses: Counter[int]
 ) -> Iterator[list[tuple[int, Group]]]:
     """Yield groups that are served together, each with its controller; count controllers' uses."""

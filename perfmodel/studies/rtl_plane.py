@@ -211,7 +211,7 @@ def _times_in_rounds(
         if row.collectives == "ring":
             return None
         switched = switched_of(row.strategy)[row.phase]
-        if not switched.turns:
+        if not switched.tokens:
             return None
         flows = [flow for one in switched.rounds for flow in one.flows]
         reduces = all(len(flow.outputs) == 1 for flow in flows)
@@ -221,7 +221,7 @@ def _times_in_rounds(
             "reduce" if reduces else "all_reduce",
             row.flits * record.spec.link.data_width / 8,
             groups,
-            told(switched.turns),
+            told(switched.tokens),
             told(switched.ends),
         )
 

@@ -195,7 +195,7 @@ async def refused(bench: ControlBench, command: Any) -> None:
 
 
 @test
-async def refused_entry_leaves_staging_and_is_told_until_the_next_command(dut: Any) -> None:
+async def refused_entry_leaves_staging_and_is_reported_until_the_next_command(dut: Any) -> None:
     bench = await started(dut, 0.2)
     bench.core.accepts = False
     entry = bench.rng.getrandbits(BITS)

@@ -36,9 +36,9 @@ async def every_end_sends_to_every_end(dut: Any) -> None:
     """Check that controllers also send, that self-sends arrive, and nothing is duplicated."""
     bench = await started(dut)
     bench.probe(errors=dut.errors, dropped=dut.dropped)
-    for turn in range(ENDS):
+    for distance in range(ENDS):
         for source in range(ENDS):
-            bench.unicast(source, (source + turn) % ENDS, PACKETS)
+            bench.unicast(source, (source + distance) % ENDS, PACKETS)
     await bench.drain()
     assert bench.seen == {"errors": [], "dropped": []}
     assert sum(one.endpoint.counts["resent"] for one in bench.ports) == 0
@@ -191,15 +191,15 @@ async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
     bad, codec = bench.ports[0], bench.codec
     for source in range(1, NPUS):
         bench.unicast(source, NPUS - source, 2 * PACKETS)
-    for turn in range(40):
+    for number in range(40):
         link_sequence = 0
         fields = (
-            {"kind": turn % 3, "phase": turn % 8, "link_sequence": link_sequence},
-            {"kind": turn % 3, "unicast": 1, "destination": ENDS + turn % (128 - ENDS)},
+            {"kind": number % 3, "phase": number % 8, "link_sequence": link_sequence},
+            {"kind": number % 3, "unicast": 1, "destination": ENDS + number % (128 - ENDS)},
             {"kind": 7, "circuit": 3},
             {"kind": 0, "circuit": 3},
-        )[turn % 4]
-        bad.to_switch.put(codec.pack(turn, **fields))
+        )[number % 4]
+        bad.to_switch.put(codec.pack(number, **fields))
         await bench.cycles(bench.rng.randrange(1, 6))
     await bench.arrive(limit=2 * bench.timeout)
     assert bench.seen["errors"]

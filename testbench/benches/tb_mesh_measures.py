@@ -22,15 +22,15 @@ FAR = 6
 """Largest number of routers on a path that is measured."""
 
 ENDS = range(MESH.plan.addresses)
-BESIDE = {
+NEIGHBOURS = {
     end: [other for other in ENDS if other != end and len(MESH.plan.route(other, end)) == 2]
     for end in ENDS
 }
 """Endpoints of the same router, keyed by the endpoint they send to."""
-HOT = max(BESIDE, key=lambda end: len(BESIDE[end]))
+HOT = max(NEIGHBOURS, key=lambda end: len(NEIGHBOURS[end]))
 
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
-beside_each_other = cocotb.test(timeout_time=20, timeout_unit="ms", skip=len(BESIDE[HOT]) < 2)
+with_two_neighbours = cocotb.test(timeout_time=20, timeout_unit="ms", skip=len(NEIGHBOURS[HOT]) < 2)
 
 
 async def started(dut: Any) -> MeshBench:
@@ -81,7 +81,7 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
     bench.check()
 
 
-@beside_each_other
+@with_two_neighbours
 async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
     """Measure ``router_preemption_cycles``: extra latency of a lone urgent flit under load.
 
@@ -90,7 +90,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
     ``router_latency_cycles`` counts.
     """
     bench = await started(dut)
-    patient, urgent = BESIDE[HOT][:2]
+    patient, urgent = NEIGHBOURS[HOT][:2]
     found: list[int] = []
     for place in range(MOST):
         bench.unicast(patient, HOT, 6, MOST, circuit=2)

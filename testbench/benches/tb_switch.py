@@ -66,10 +66,10 @@ def several(rng: random.Random) -> list[Phase]:
     return phase_table(rng, SPEC, 8)[: PROTOCOL.phases]
 
 
-def turns_of(
+def runs_of(
     rng: random.Random, phase: Phase, packets: int, length: int | None = None
 ) -> list[PhaseRun]:
-    """Return turns of a phase, of random lengths unless lengths are given."""
+    """Return packets of a phase, of random lengths unless lengths are given."""
     most = PROTOCOL.packet_flits
     return [
         make_phase_run(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
@@ -91,7 +91,7 @@ async def collective_is_delivered_phase_by_phase(dut: Any, kind: Any) -> None:
         for phase in phases:
             await bench.write(phase)
         for phase in phases:
-            bench.play(turns_of(rng, phase, 2))
+            bench.play(runs_of(rng, phase, 2))
         await bench.drain()
     await bench.finish_clean()
 
@@ -103,7 +103,7 @@ async def flows_and_phases_run_at_once(dut: Any, stall: float) -> None:
     bench, rng = await started(dut, stall, table)
     assert max(len(phase.flows) for phase in table) >= min(2, PORTS // 2)
     for _ in range(2 * PACKETS):
-        bench.play(turns_of(rng, rng.choice(table), rng.randint(1, PACKETS)))
+        bench.play(runs_of(rng, rng.choice(table), rng.randint(1, PACKETS)))
     await bench.finish_clean()
 
 
@@ -111,7 +111,7 @@ async def flows_and_phases_run_at_once(dut: Any, stall: float) -> None:
 async def ports_may_start_at_any_time(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.1, table)
-    runs = [run for _ in range(PACKETS) for run in turns_of(rng, rng.choice(table), 2)]
+    runs = [run for _ in range(PACKETS) for run in runs_of(rng, rng.choice(table), 2)]
     bench.expect(runs)
     ports = rng.sample(range(PORTS), PORTS)
     for port in ports:
@@ -133,12 +133,12 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
     most = PROTOCOL.packet_flits
     for wait in range(most + 2):
         before = len(bench.data(bench.outputs[0]))
-        bench.play(turns_of(rng, patient, 3 + LATENCY // most, most))
+        bench.play(runs_of(rng, patient, 3 + LATENCY // most, most))
         sent = len(bench.inputs[0].beats)
         while len(bench.inputs[0].beats) == sent:
             await bench.cycles(1)
         await bench.cycles(wait)
-        bench.play(turns_of(rng, urgent, 1, most))
+        bench.play(runs_of(rng, urgent, 1, most))
         sent = len(bench.inputs[-1].beats)
         while len(bench.inputs[-1].beats) == sent:
             await bench.cycles(1)
@@ -163,13 +163,13 @@ def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
 
 
 @test
-async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) -> None:
+async def lone_packet_of_every_phase_takes_the_stated_latency(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.0, table)
     for phase in (one for one in table if one.flows):
         streams = (bench.inputs, bench.outputs)
         before = [[len(bench.data(watch)) for watch in watches] for watches in streams]
-        bench.play(turns_of(rng, phase, 1, 1))
+        bench.play(runs_of(rng, phase, 1, 1))
         await bench.drain()
         (sent,), (came,) = (
             {
@@ -184,14 +184,14 @@ async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) ->
 
 
 @one_phase_each
-async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
+async def urgent_packet_overtakes_those_of_the_same_ports(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     for wait in range(most + 2):
         before = len(bench.data(bench.outputs[0]))
         # Enough packets to last until the urgent phase is seen, 2 cycles after its packets.
-        first, *others = turns_of(rng, patient, max(3, 8 // most), most)
-        (late,) = turns_of(rng, urgent, 1, most)
+        first, *others = runs_of(rng, patient, max(3, 8 // most), most)
+        (late,) = runs_of(rng, urgent, 1, most)
         # All wait for one port; the urgent packets follow others on the streams of the other ports.
         bench.expect([first, *others, late])
         bench.offer([first, *others, late], range(1, PORTS))
@@ -206,13 +206,13 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
 
 
 @scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
-async def phases_of_a_circuit_take_turns(dut: Any) -> None:
+async def phases_of_a_circuit_are_served_round_robin(dut: Any) -> None:
     """Let two sources send to one destination at full rate, each in its own phase."""
     table = [phase_of(number, 1, Flow((number,), (PORTS - 1,))) for number in range(2)]
     bench, rng = await started(dut, 0.0, table)
     most, count = PROTOCOL.packet_flits, 2 * PROTOCOL.buffer_packets
     for phase in table:
-        bench.play(turns_of(rng, phase, count, most))
+        bench.play(runs_of(rng, phase, count, most))
     await bench.drain()
     packets = [
         fields["phase"]
@@ -226,16 +226,16 @@ async def phases_of_a_circuit_take_turns(dut: Any) -> None:
 
 
 @waiting_test
-async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
+async def urgent_packet_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
     sent = min(BEGUN + 4, PROTOCOL.buffer_packets)
     # Hold back the sinks, so that all wait for buffer space; then let all continue.
     for port in bench.ports:
         port.sink.pause = True
-    bench.play(turns_of(rng, patient, BEGUN + 4, most))
+    bench.play(runs_of(rng, patient, BEGUN + 4, most))
     await bench.cycles((BEGUN + 6) * most)
-    bench.play(turns_of(rng, urgent, 1, most))
+    bench.play(runs_of(rng, urgent, 1, most))
     await bench.cycles(6 * most)
     assert {len(bench.data(watch)) for watch in bench.inputs} == {(sent + 1) * most}
     for port in bench.ports:
@@ -258,12 +258,12 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     port, most = bench.ports[-1], PROTOCOL.packet_flits
     count = PROTOCOL.buffer_packets + 3
     port.endpoint.keeps_space = True
-    bench.play(turns_of(rng, blocked, count, most))
+    bench.play(runs_of(rng, blocked, count, most))
     await bench.cycles(2 * LATENCY + 4 * most * count)
     came = len(bench.data(bench.outputs[-1]))
     assert came == PROTOCOL.buffer_packets * most
     stuck = bench.missing()
-    bench.play(turns_of(rng, free, PACKETS))
+    bench.play(runs_of(rng, free, PACKETS))
     await bench.cycles(20 * LATENCY + 4 * most * PACKETS)
     assert bench.missing() == stuck
     assert len(bench.data(bench.outputs[-1])) == came
@@ -286,14 +286,14 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
     for _ in range(3):
         circuit, other = rng.randrange(3), rng.choice(phase_table(rng, SPEC, 8))
         for phase in busy:
-            bench.play(turns_of(rng, phase, PACKETS))
+            bench.play(runs_of(rng, phase, PACKETS))
         # By then all its packets have arrived, and start at number 0 again; the others continue.
         again = Phase(number, circuit, other.flows, other.configuration)
         left = bench.missing()
         await bench.write(again)
         assert bench.missing() < left, "nothing came while the phase was written"
         assert await bench.access.read_phase(number) == bench.word(again)
-        bench.play(turns_of(rng, again, PACKETS))
+        bench.play(runs_of(rng, again, PACKETS))
         await bench.drain()
     await bench.finish_clean()
 
@@ -312,6 +312,6 @@ async def default_index_shares_ports_with_phases(dut: Any) -> None:
     table = several(random.Random(cocotb.RANDOM_SEED))
     bench, rng = await started(dut, 0.1, table)
     for _ in range(2 * PACKETS):
-        bench.play(turns_of(rng, rng.choice(table), 2))
+        bench.play(runs_of(rng, rng.choice(table), 2))
         bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)
     await bench.finish_clean()

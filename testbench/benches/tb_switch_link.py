@@ -20,10 +20,10 @@ from .tb_switch import (
     SPEC,
     everyone,
     phase_of,
+    runs_of,
     scenario,
     several,
     started,
-    turns_of,
 )
 from .tb_switch_registers import expect_error
 
@@ -64,7 +64,7 @@ async def flow_goes_on_after_one_fault(dut: Any, direction: Any, kind: Any) -> N
         )
         before = [one.endpoint.counts["resent"] for one in bench.ports]
         line_of(bench, port, direction).change = fault
-        bench.play(turns_of(rng, phase, PACKETS, PROTOCOL.packet_flits))
+        bench.play(runs_of(rng, phase, PACKETS, PROTOCOL.packet_flits))
         await bench.drain()
         ((sent, came),) = suffered
         resent = [
@@ -92,14 +92,14 @@ async def flow_goes_on_after_a_lost_ack(dut: Any, direction: Any) -> None:
         port = rng.randrange(PORTS)
         fault = Fault(bench.codec, lambda fields: fields["kind"] == ACK, lambda _: ())
         line_of(bench, port, direction).change = fault
-        bench.play(turns_of(rng, phase, PACKETS))
+        bench.play(runs_of(rng, phase, PACKETS))
         await bench.drain()
         assert fault.done
     await bench.finish_clean()
 
 
 @parts_test
-async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> None:
+async def broken_packet_is_stomped_and_retransmitted(dut: Any) -> None:
     phase = everyone()
     most = PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
@@ -118,7 +118,7 @@ async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> Non
         for watch in bench.outputs:
             watch.beats.clear()
         bench.ports[place].to_switch.change = cut
-        bench.play(turns_of(rng, phase, 2, most))
+        bench.play(runs_of(rng, phase, 2, most))
         await bench.drain()
         bench.ports[place].to_switch.change = None
         for watch in bench.outputs:
@@ -144,7 +144,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
     # By chance the first few flits of a small switch may all be left intact.
     for _ in range(100):
         for _ in range(PACKETS):
-            bench.play(turns_of(rng, rng.choice(table), PACKETS))
+            bench.play(runs_of(rng, rng.choice(table), PACKETS))
             bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)
         await bench.drain()
         if change.count:
@@ -160,7 +160,7 @@ async def numbers_wrap(dut: Any) -> None:
     phase = everyone(circuit=1)
     bench, rng = await started(dut, 0.0, [phase])
     count = (1 << PROTOCOL.fields["sequence"]) + PROTOCOL.window_packets
-    bench.play(turns_of(rng, phase, count, 1))
+    bench.play(runs_of(rng, phase, count, 1))
     await bench.drain()
     sequences = [bench.codec.unpack(beat.flit)["sequence"] for beat in bench.data(bench.outputs[0])]
     assert len(sequences) == count
@@ -170,11 +170,11 @@ async def numbers_wrap(dut: Any) -> None:
 
 
 @test
-async def flit_beyond_the_credits_is_told(dut: Any) -> None:
+async def flit_beyond_the_credits_is_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
     space = PROTOCOL.buffer_packets
-    runs = turns_of(rng, phase, space, most)
+    runs = runs_of(rng, phase, space, most)
     bench.offer(runs, [0])
     await bench.cycles(space * most + 10)
     about = {"circuit": 0, "phase": 0, "sequence": space, "last": most - 1}
@@ -185,7 +185,7 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     bench.expect(runs)
     await bench.drain()
     await expect_error(bench, "overflow", 0)
-    bench.play(turns_of(rng, phase, space))
+    bench.play(runs_of(rng, phase, space))
     await bench.finish_clean()
 
 
@@ -196,7 +196,7 @@ async def short_packets_share_the_space_flit_by_flit(dut: Any) -> None:
     # As long as a largest packet still fits, packets may be sent.
     fit = PROTOCOL.buffer_flits - PROTOCOL.packet_flits + 1
     count = min(fit, PROTOCOL.window_packets)
-    runs = turns_of(rng, phase, PROTOCOL.window_packets, 1)
+    runs = runs_of(rng, phase, PROTOCOL.window_packets, 1)
     bench.offer(runs, [0])
     await bench.cycles(2 * PROTOCOL.window_packets + 10)
     assert len(bench.data(bench.inputs[0])) == count
@@ -216,7 +216,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (1,)))
     bench, rng = await started(dut, 0.0, [phase])
     await bench.access.clear_counters()
-    bench.play(turns_of(rng, phase, 2, 1))
+    bench.play(runs_of(rng, phase, 2, 1))
     while len(bench.data(bench.outputs[1])) < 2:
         await bench.cycles(1)
     said = {"kind": ACK, "circuit": CONTROL, "phase": 0}
@@ -233,15 +233,15 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
 
 
 @stuck_test
-async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
+async def packet_that_waits_too_long_is_given_up_and_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [phase])
-    runs = turns_of(rng, phase, 2, most)
+    runs = runs_of(rng, phase, 2, most)
     bench.offer(runs, [1])
     await bench.cycles(PROTOCOL.head_of_line_timeout_cycles + 2 * LATENCY)
     bench.offer(runs, [0])
     bench.expect(runs)
     await bench.drain()
     await expect_error(bench, "stuck", 1)
-    bench.play(turns_of(rng, phase, 2))
+    bench.play(runs_of(rng, phase, 2))
     await bench.finish_clean()

@@ -24,9 +24,9 @@ from .tb_switch import (
     contest,
     everyone,
     phase_of,
+    runs_of,
     scenario,
     started,
-    turns_of,
 )
 
 MOST = PROTOCOL.packet_flits
@@ -59,7 +59,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
             leaves=dut.core["crossing"][f"o__{target}__valid"],
         )
         came, went = len(bench.inputs[source].beats), len(bench.data(bench.outputs[target]))
-        bench.play(turns_of(rng, phase, 1, 1))
+        bench.play(runs_of(rng, phase, 1, 1))
         await bench.drain()
         times = [
             bench.inputs[source].beats[came].cycle,
@@ -108,7 +108,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     """
     phase, count = everyone(), max(80, 5 * PROTOCOL.ack_interval)
     bench, rng = await started(dut, 0.0, [phase])
-    bench.play(turns_of(rng, phase, count, MOST))
+    bench.play(runs_of(rng, phase, count, MOST))
     await bench.drain()
     for watch in bench.outputs:
         assert len(bench.data(watch)) == count * MOST
@@ -137,7 +137,7 @@ async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     await bench.access.clear_counters()
     bench.probe(first=into(bench, 0), second=into(bench, PORTS - 1))
     for phase in (first, second):
-        bench.play(turns_of(rng, phase, count, MOST))
+        bench.play(runs_of(rng, phase, count, MOST))
     await bench.drain()
     events = sorted((cycle, name) for name, cycles in bench.seen.items() for cycle in cycles)
     gaps = Counter(
@@ -169,9 +169,9 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
     for wait in range(4 * MOST + 4):
         waiting = dut.core[f"input_{PORTS - 1}"].head__waiting
         bench.probe(head=waiting, patient=into(bench, 0), urgent=into(bench, PORTS - 1))
-        bench.play(turns_of(rng, patient, max(5, 16 // MOST), MOST))
+        bench.play(runs_of(rng, patient, max(5, 16 // MOST), MOST))
         await bench.cycles(4 + wait)
-        bench.play(turns_of(rng, urgent, 1, MOST))
+        bench.play(runs_of(rng, urgent, 1, MOST))
         await bench.drain()
         head, starts = bench.seen["head"][0], bench.seen["urgent"][0]
         flits = bench.seen["patient"]
@@ -199,7 +199,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
 async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
     """Send packets from all ports at half of the full rate; return arrival times by port."""
     phase, start = everyone(), bench.cycle
-    runs = turns_of(bench.rng, phase, count, MOST)
+    runs = runs_of(bench.rng, phase, count, MOST)
     before = [len(port.received.get((0, 0), ())) for port in bench.ports]
     for port in bench.ports:
         port.endpoint.interval = 2 * MOST

@@ -22,10 +22,10 @@ from .tb_switch import (
     SPEC,
     everyone,
     phase_of,
+    runs_of,
     scenario,
     several,
     started,
-    turns_of,
 )
 
 CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
@@ -67,11 +67,11 @@ async def while_others_run(
 
 
 @test
-async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
+async def packet_of_a_phase_without_a_configuration_is_reported(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (0,)))
 
     async def act(bench: SwitchBench) -> None:
-        runs = turns_of(bench.rng, phase, 1)
+        runs = runs_of(bench.rng, phase, 1)
         bench.offer(runs)
         while not await bench.access.read("ERROR"):
             pass
@@ -83,7 +83,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
 
 
 @test
-async def packet_that_is_too_long_is_told(dut: Any) -> None:
+async def packet_that_is_too_long_is_reported(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0,), (0,))), PROTOCOL.packet_flits
 
     async def act(bench: SwitchBench) -> None:
@@ -91,18 +91,18 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
         last_fits = most < 1 << PROTOCOL.fields["last"]
         places = {"last": most} if last_fits else {"index": 1, "last": 0}
         bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
-        bench.play(turns_of(bench.rng, phase, 2))
+        bench.play(runs_of(bench.rng, phase, 2))
 
     await while_others_run(dut, act, "length")
 
 
 @parts_test
-async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
+async def packets_of_unequal_length_in_a_flow_are_reported(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
 
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
-        (run,) = turns_of(bench.rng, phase, 1, 2)
+        (run,) = runs_of(bench.rng, phase, 1, 2)
         changed: list[int] = []
 
         def shorten(flit: Any) -> Sequence[Any]:
@@ -114,13 +114,13 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
             return () if fields["index"] else (bench.codec.pack(flit.data, **fields | {"last": 0}),)
 
         bench.ports[1].to_switch.change = shorten
-        bench.play([run, *turns_of(bench.rng, phase, 2)])
+        bench.play([run, *runs_of(bench.rng, phase, 2)])
 
     await while_others_run(dut, act, "length")
 
 
 @test
-async def unicast_to_an_address_without_a_route_is_told(dut: Any) -> None:
+async def unicast_to_an_address_without_a_route_is_reported(dut: Any) -> None:
     nowhere = {"unicast": 1, "destination": 0, "source": address_of(0)}
 
     async def act(bench: SwitchBench) -> None:
@@ -146,7 +146,7 @@ async def unicast_goes_by_the_route_that_is_written_last(dut: Any) -> None:
 
 
 @test
-async def header_of_unknown_kind_is_told(dut: Any) -> None:
+async def header_of_unknown_kind_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         bench.ports[0].to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
         await bench.cycles(10)
@@ -171,13 +171,13 @@ async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
             raise AssertionError("the entry was not refused")
         assert await bench.access.read_field("COMMAND_STATUS", "refused") == 1
         assert await bench.access.read_phase(phase.number) == good
-        bench.play(turns_of(bench.rng, phase, 2))
+        bench.play(runs_of(bench.rng, phase, 2))
 
     await while_others_run(dut, act, "configuration")
 
 
 @test
-async def access_to_no_register_is_told(dut: Any) -> None:
+async def access_to_no_register_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         registers = bench.registers
         top = 1 << bench.access.registers.address_bits
@@ -189,7 +189,7 @@ async def access_to_no_register_is_told(dut: Any) -> None:
 
 
 @test
-async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
+async def write_of_a_part_of_a_register_is_reported(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         address = bench.access.registers.register("IRQ_ENABLE").address
         assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR
@@ -205,7 +205,7 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
     await bench.access.clear_counters()
     before = bench.cycle
     for _ in range(PACKETS):
-        bench.play(turns_of(rng, rng.choice(table), PACKETS))
+        bench.play(runs_of(rng, rng.choice(table), PACKETS))
         bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS))
     await bench.drain()
     await bench.access.freeze_counters()

@@ -18,9 +18,9 @@ from .tb_switch import (
     PROTOCOL,
     SPEC,
     everyone,
+    runs_of,
     scenario,
     started,
-    turns_of,
 )
 
 test, three_test = scenario(), scenario(PORTS >= 3)
@@ -77,7 +77,7 @@ async def give_up(bench: SwitchBench, phase: Phase) -> None:
 
 
 @test
-async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
+async def neighbour_with_other_sizes_is_refused_and_reported(dut: Any) -> None:
     bench, _ = await started(dut)
     sizes = SPEC.protocol.model_dump() | {"window_packets": PROTOCOL.window_packets // 2}
     other = SPEC.model_copy(update={"protocol": PROTOCOL.model_copy(update=sizes)})
@@ -109,7 +109,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
     bench, rng = await started(dut, 0.1, [phase])
     for _ in range(3):
         port = rng.randrange(PORTS)
-        bench.play(turns_of(rng, phase, 4 * PACKETS))
+        bench.play(runs_of(rng, phase, 4 * PACKETS))
         await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
         reboot(bench, port)
         others = [other for other in range(PORTS) if other != port]
@@ -124,7 +124,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         # The other endpoints restart the numbers of unicasts with this NPU at 0, too.
         bench.forget_unicasts()
         await bench.write(phase)
-        bench.play(turns_of(rng, phase, PACKETS))
+        bench.play(runs_of(rng, phase, PACKETS))
         for other in others:
             bench.unicast(port, other, 2)
             bench.unicast(other, port, 2)
@@ -136,7 +136,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
 
 
 @test
-async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) -> None:
+async def unicasts_from_before_a_reboot_are_reported_until_they_have_left(dut: Any) -> None:
     bench, _ = await started(dut)
     receiver = bench.ports[1].endpoint
     receiver.keeps_space = True
@@ -167,7 +167,7 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
     bench, rng = await started(dut, 0.0, [phase])
     for _ in range(GENERATIONS - 1):
         await bench.write(phase)
-    bench.offer(turns_of(rng, phase, 2), [PORTS - 1])
+    bench.offer(runs_of(rng, phase, 2), [PORTS - 1])
     await bench.cycles(QUIET)
     for port in bench.ports:
         port.forget(phase.number, bench.generations[phase.number])
@@ -178,7 +178,7 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
     assert not await bench.access.queued(phase.number)
     await bench.write(phase)
     assert bench.generations[phase.number] == 0
-    bench.play(turns_of(rng, phase, PACKETS))
+    bench.play(runs_of(rng, phase, PACKETS))
     await bench.finish_clean()
 
 
@@ -212,7 +212,7 @@ async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     for _ in range(3):
-        bench.play(turns_of(rng, phase, 4 * PACKETS))
+        bench.play(runs_of(rng, phase, 4 * PACKETS))
         bench.unicast(0, PORTS - 1, PACKETS)
         await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
         await bench.restart()
@@ -220,7 +220,7 @@ async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
         # Software writes routes and phases again; endpoints give up packets in flight.
         await bench.write_routes()
         await bench.write(phase)
-        bench.play(turns_of(rng, phase, PACKETS))
+        bench.play(runs_of(rng, phase, PACKETS))
         await bench.drain()
     assert bench.generations[phase.number] == 3 % GENERATIONS
     bench.finish()
@@ -259,11 +259,13 @@ async def handshake_to_an_earlier_session_makes_no_link(dut: Any) -> None:
     bench, _ = await started(dut)
     port = bench.ports[0]
     port.to_switch.change = port.from_switch.change = lambda _: ()
-    for heard in (bench.session_id - 1, bench.session_id):
+    for peer in (bench.session_id - 1, bench.session_id):
         for _ in range(2):
-            port.to_switch.put(bench.codec.handshake(session_id=200, knows=1, heard=heard))
+            port.to_switch.put(
+                bench.codec.handshake(session_id=200, peer_known=1, peer_session_id=peer)
+            )
             await bench.cycles(30)
-        up = heard == bench.session_id
+        up = peer == bench.session_id
         assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up
         # While the link is not up nothing else counts, not even invalid flits.
         port.to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
@@ -289,7 +291,7 @@ async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: floa
         port.to_switch.change = port.from_switch.change = change
         port.to_switch.delay = port.from_switch.delay = rng.randrange(12)
     for _ in range(3):
-        bench.play(turns_of(rng, phase, 2 * PACKETS))
+        bench.play(runs_of(rng, phase, 2 * PACKETS))
         for source in range(PORTS):
             bench.unicast(source, rng.randrange(PORTS), PACKETS)
         # Also while links restart.
@@ -300,7 +302,7 @@ async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: floa
             for port in rng.sample(bench.ports, rng.randrange(PORTS)):
                 port.reboot()
         await give_up(bench, phase)
-        bench.play(turns_of(rng, phase, 2))
+        bench.play(runs_of(rng, phase, 2))
         for source in range(PORTS):
             bench.unicast(source, rng.randrange(PORTS), 2)
         await bench.drain()

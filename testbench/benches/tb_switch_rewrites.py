@@ -11,7 +11,7 @@ from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
 
-from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, phase_of, scenario, started, turns_of
+from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, phase_of, runs_of, scenario, started
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
 DELAY, ROUNDS, WRITES = 80, 12, 20
@@ -44,7 +44,7 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
     bench, rng = await started(dut, 0.0, [used, urgent, patient])
     for _ in range(PACKETS):
         for phase in (used, patient, urgent):
-            bench.play(turns_of(rng, phase, 1, MOST))
+            bench.play(runs_of(rng, phase, 1, MOST))
     await bench.cycles(wait + rng.randrange(4))
     if command == "erase":
         await bench.access.erase_phase(used.number)
@@ -52,7 +52,7 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
         changed = others_of(used)[wait % 3] if command == "change" else used
         await bench.access.write_phase(used.number, word_of(changed, 1))
     for phase in (urgent, patient):
-        bench.play(turns_of(rng, phase, PACKETS))
+        bench.play(runs_of(rng, phase, PACKETS))
     await bench.arrive([urgent, patient])
 
 
@@ -109,16 +109,16 @@ async def any_register_may_be_written_at_any_time(dut: Any) -> None:
     pairs = [(a, b) for a in ends for b in ends if (a + b) % 3 == 2]
     for number in range(WRITES):
         for phase in others:
-            bench.play(turns_of(rng, phase, 6))
+            bench.play(runs_of(rng, phase, 6))
         bench.unicast(*rng.choice(pairs))
-        bench.play(turns_of(rng, entries[number % len(entries)], 32, MOST))
+        bench.play(runs_of(rng, entries[number % len(entries)], 32, MOST))
         await bench.cycles(rng.randrange(4 * MOST))
         if number % 4 == 3:
             for _ in range(8):
                 await write_anything(bench, used.number)
             await ready(bench)
         await write_when_taken(bench, entries[(number + 1) % len(entries)])
-    bench.play(turns_of(rng, entries[WRITES % len(entries)], 2))
+    bench.play(runs_of(rng, entries[WRITES % len(entries)], 2))
     await bench.drain()
     causes = {"phase", "address", "strobe", "configuration", "stuck"}
     assert set((await bench.access.errors()).raised) <= causes
@@ -132,7 +132,7 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
         flows = [Flow((k,), ((k + distance) % PORTS,)) for k in range(PORTS)]
         phase = phase_of(0, distance, *flows)
         await bench.write(phase)
-        bench.play(turns_of(rng, phase, 2))
+        bench.play(runs_of(rng, phase, 2))
         await bench.drain()
     bench.finish()
 
@@ -152,24 +152,24 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
         for port in bench.ports:
             port.from_switch.delay = slow + (rng.randrange(16) if number else 0)
         begun = bench.cycle
-        bench.play(turns_of(rng, phase, few))
+        bench.play(runs_of(rng, phase, few))
         await bench.acknowledged()
         if not number:  # packets and acks both arrive on this link
             slow = max(0, slow + (PROTOCOL.timeout_cycles - (bench.cycle - begun)) // 2)
         await bench.write(phase)
-    bench.play(turns_of(rng, phase, few))
+    bench.play(runs_of(rng, phase, few))
     await bench.drain()
     assert sum((await bench.access.counters())["dropped"]), "no copy came too late"
     await bench.finish_clean()
 
 
 @test
-async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
+async def packets_in_queues_are_reported_by_phase(dut: Any) -> None:
     bench, rng = await started(dut, phases=[everyone(0, 0), everyone(1, 1)][: PROTOCOL.phases])
     for phase in (everyone(0, 0), everyone(1, 1))[: PROTOCOL.phases]:
         others = [one for one in range(PROTOCOL.phases) if one != phase.number]
         assert not await bench.access.queued(phase.number)
-        runs = turns_of(rng, phase, 2)
+        runs = runs_of(rng, phase, 2)
         bench.offer(runs, [PORTS - 1])
         bench.expect(runs)
         await bench.cycles(20)

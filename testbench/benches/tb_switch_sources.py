@@ -21,9 +21,9 @@ from .tb_switch import (
     PROTOCOL,
     everyone,
     phase_of,
+    runs_of,
     scenario,
     started,
-    turns_of,
 )
 
 MOST = PROTOCOL.packet_flits
@@ -55,7 +55,7 @@ def two_apart() -> tuple[Phase, Phase]:
 
 
 async def others_go_on(bench: SwitchBench, runs: Phase) -> None:
-    bench.play(turns_of(bench.rng, runs, 2 * PACKETS))
+    bench.play(runs_of(bench.rng, runs, 2 * PACKETS))
     await bench.arrive([runs], limit=WAIT)
 
 
@@ -73,7 +73,7 @@ async def source_that_stops_inside_a_packet_holds_up_nobody_else(dut: Any, sent:
     port.to_switch.change = Fault(
         bench.codec, lambda fields: (fields["kind"], fields["index"]) == (Kind.DATA, sent), stop
     )
-    bench.play(turns_of(rng, stops, 3, MOST))
+    bench.play(runs_of(rng, stops, 3, MOST))
     await others_go_on(bench, runs)
     assert len(bench.data(bench.inputs[0])) == sent
     assert not port.done
@@ -92,7 +92,7 @@ async def packet_without_its_last_flit_is_sent_again(dut: Any, behind: int) -> N
         lambda _: (),
     )
     bench.ports[0].to_switch.change = lost
-    bench.play(turns_of(rng, stops, 1 + behind, MOST))
+    bench.play(runs_of(rng, stops, 1 + behind, MOST))
     await others_go_on(bench, runs)
     await bench.drain()
     assert lost.done
@@ -117,7 +117,7 @@ async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) 
         contradict,
     )
     bench.ports[0].to_switch.change = changed
-    bench.play(turns_of(rng, stops, 3, MOST))
+    bench.play(runs_of(rng, stops, 3, MOST))
     await others_go_on(bench, runs)
     await bench.drain()
     assert changed.done
@@ -133,7 +133,7 @@ async def tlast_of_a_source_is_not_looked_at(dut: Any) -> None:
     bench, rng = await started(dut, 0.0, [phase])
     for port in bench.ports:
         port.to_switch.change = lambda flit: (replace(flit, last=rng.random() < 0.5),)
-    bench.play(turns_of(rng, phase, PACKETS))
+    bench.play(runs_of(rng, phase, PACKETS))
     await bench.drain()
     assert not any(port.endpoint.counts["resent"] for port in bench.ports)
     await bench.finish_clean()
@@ -144,7 +144,7 @@ async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> Non
     """Let half of the sources send before their phase is written, the others afterwards."""
     phase, count = everyone(), 24
     bench, rng = await started(dut)
-    runs = turns_of(rng, phase, count)
+    runs = runs_of(rng, phase, count)
     early = rng.sample(range(PORTS), PORTS // 2)
     for port in early:
         bench.ports[port].endpoint.interval = 16
@@ -167,7 +167,7 @@ async def ports_may_use_circuits_in_opposite_orders(dut: Any) -> None:
     phases = [phase_of(k, k, Flow((0, 1), tuple(range(PORTS)))) for k in range(3)]
     bench, rng = await started(dut, 0.0, phases)
     count = 2 * PROTOCOL.buffer_packets
-    runs = [turns_of(rng, phase, count, MOST) for phase in phases]
+    runs = [runs_of(rng, phase, count, MOST) for phase in phases]
     for own in runs:
         bench.expect(own)
     for first, second in zip(runs, reversed(runs), strict=True):

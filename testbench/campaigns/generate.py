@@ -149,11 +149,11 @@ class Making:
         members = self.rng.sample(range(self.npus), self.rng.choice((3, 3, 4)))
         pairs = [(a, b) for a in members for b in members if a != b]
         if circuit := self.circuit_of(pairs):
-            for turn in list(range(1, len(members))) * times:
+            for distance in list(range(1, len(members))) * times:
                 before = [len(own) for own in self.jobs]
                 self.received = {}  # data received in a step cannot be sent in the same step
                 for rank, npu in enumerate(members):
-                    to = members[(rank + turn) % len(members)]
+                    to = members[(rank + distance) % len(members)]
                     self.add("unicast", circuit, (npu,), (to,), flits)
                     self.received = {}
                 for npu in members:

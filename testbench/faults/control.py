@@ -91,7 +91,7 @@ def freeze_ignored(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.control_freeze.eq(0)
 
 
-@broken(ControlUnit, {"switch": "header_of_unknown_kind_is_told"})
+@broken(ControlUnit, {"switch": "header_of_unknown_kind_is_reported"})
 def no_interrupt(m: Module, sound: Any, ports: Any) -> None:
     """The control unit never interrupts."""
     m.d.comb += ports.irq.eq(0)

@@ -57,7 +57,7 @@ def stomp_keeps_crc(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.i.payload.frame.bad.eq(0)
 
 
-@broken(LinkSession, {"switch": "neighbour_with_other_sizes_is_refused_and_told"})
+@broken(LinkSession, {"switch": "neighbour_with_other_sizes_is_refused_and_reported"})
 def any_partner(m: Module, sound: Any, ports: Any) -> None:
     """A neighbour is accepted as compatible, whatever its handshake says."""
     m.d.comb += sound.link.came.payload.digest.eq(sound.spec.digest)
@@ -72,4 +72,4 @@ def keeps_link_sequences(m: Module, sound: Any, ports: Any) -> None:
 @broken(LinkSession, {"switch": "handshake_to_an_earlier_session_makes_no_link"})
 def any_answer(m: Module, sound: Any, ports: Any) -> None:
     """A handshake counts as an answer to this session, whichever session it answers."""
-    m.d.comb += sound.link.came.payload.heard.eq(sound.session_id)
+    m.d.comb += sound.link.came.payload.peer_session_id.eq(sound.session_id)

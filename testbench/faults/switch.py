@@ -45,7 +45,7 @@ def never_preempts(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
 
 
-@broken(Scheduler, {"switch": "phases_of_a_circuit_take_turns"})
+@broken(Scheduler, {"switch": "phases_of_a_circuit_are_served_round_robin"})
 def first_again(m: Module, sound: Any, ports: Any) -> None:
     """Other phases are served only when phase 0 has been idle for some time."""
     heads = [
@@ -60,8 +60,10 @@ def first_again(m: Module, sound: Any, ports: Any) -> None:
         m.d.sync += since.eq(since - 1)
     for mine, theirs in zip(sound.ports, ports.ports, strict=True):
         m.d.comb += [
-            hears.eq(waits & ((since == 0) | (phase == 0)))
-            for hears, waits, phase in zip(mine.waiting, theirs.waiting, theirs.phases, strict=True)
+            receives.eq(waits & ((since == 0) | (phase == 0)))
+            for receives, waits, phase in zip(
+                mine.waiting, theirs.waiting, theirs.phases, strict=True
+            )
         ]
 
 
@@ -94,7 +96,7 @@ def always_space(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(
     OutputPort,
-    {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again", "loaded fabric": "want"},
+    {"switch": "broken_packet_is_stomped_and_retransmitted", "loaded fabric": "want"},
 )
 def never_stomps(m: Module, sound: Any, ports: Any) -> None:
     """Broken packets end with a valid CRC."""
@@ -125,7 +127,7 @@ def waits_for_ever(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.incoming.eq(1)
 
 
-@broken(Occupancy, {"switch": "packets_in_queues_are_told_by_phase"})
+@broken(Occupancy, {"switch": "packets_in_queues_are_reported_by_phase"})
 def never_empty(m: Module, sound: Any, ports: Any) -> None:
     """Packets that have left a queue still appear to be queued."""
     m.d.comb += sound.leaves.eq(0)
@@ -138,15 +140,15 @@ def eager_ack(m: Module, sound: Any, ports: Any) -> None:
     for said in ports.message:
         message = said.payload
         with m.If(said.valid & (message.kind == KINDS.index("ack")) & (message.phase != online)):
-            for heard in sound.message:
-                m.d.comb += [heard.valid.eq(1), heard.payload.eq(message)]
+            for input_ in sound.message:
+                m.d.comb += [input_.valid.eq(1), input_.payload.eq(message)]
 
 
 @broken(Acknowledger, {"loaded switch": "", "loaded fabric": ""})
 def no_answer(m: Module, sound: Any, ports: Any) -> None:
     """Duplicate packets are not acknowledged."""
-    for heard, event in zip(sound.event, ports.event, strict=True):
-        m.d.comb += [heard.late.eq(0), event.taken.eq(heard.taken | event.late)]
+    for input_, event in zip(sound.event, ports.event, strict=True):
+        m.d.comb += [input_.late.eq(0), event.taken.eq(input_.taken | event.late)]
 
 
 @broken(Switch, {"switch": "flows_and_phases_run_at_once/stall=0.3"})

@@ -24,18 +24,18 @@ protected:
         uint64_t start_at = 0, since = 0;
         // Places of flits; `held` flits have space here, `left` of them are to come of a packet.
         unsigned link_sequence = 0, limit;                                    // to the other end
-        unsigned expected = 0, held = 0, left = 0, waiting = 0, told;  // from it
-        bool tell = false;
+        unsigned expected = 0, held = 0, left = 0, waiting = 0, reported;     // from it
+        bool due = false;  // whether to report the limit
     };
     const Sizes& sizes_;
     Counts& counts_;
     const unsigned address_, link_sequences_ = mask(LINK_SEQUENCE_BITS), sequences_ = mask(SEQUENCE_BITS);
     std::array<Circuit, CIRCUITS> circuits_;
     uint64_t now_ = 0;
-    std::array<unsigned, 4> crowding_{};  // as the router told last
+    std::array<unsigned, 4> crowding_{};  // latest report of the router
     // Handshakes, unless the link is up from the start.
-    bool greets_ = false, handshake_due_ = true, knows_ = false, agreed_ = false;
-    unsigned session_id_ = 0, heard_ = 0;
+    bool greets_ = false, handshake_due_ = true, peer_known_ = false, agreed_ = false;
+    unsigned session_id_ = 0, peer_session_id_ = 0;
     uint64_t handshake_at_ = 0;
 
     // The flow that a header is of, which may be made now, or nullptr if there is none.
@@ -66,7 +66,7 @@ protected:
         return (c.expected + sizes_.buffer_flits - c.held) & link_sequences_;
     }
 
-    // The bursts whose turn it is.
+    // The bursts that are served round-robin.
     std::span<const Burst> under_way(const Circuit& c) const {
         if (now_ < c.start_at) return {};
         return std::span(c.bursts).subspan(c.at, std::min(together, c.bursts.size() - c.at));
@@ -117,12 +117,12 @@ private:
         return now_ - flow.last_data >= cycles;
     }
 
-    // Whether no more packets are to be waited for before an ack. Where flows take turns, the next
-    // packet of each comes a turn later; a turn is not waited for if it is half of `ack_cycles`.
+    // Whether an ack need not wait for more packets. If flows are sent round-robin, the next packet
+    // of a flow comes a round later; the wait is at most half of `ack_cycles`.
     bool is_over(const Receiving& flow) const {
-        const uint64_t turn = uint64_t(sizes_.quiet_cycles) * flowing_.size();
+        const uint64_t round = uint64_t(sizes_.quiet_cycles) * flowing_.size();
         return now_ - last_data_ >= sizes_.quiet_cycles ||
-               silent(flow, std::min<uint64_t>(turn, sizes_.ack_cycles / 2));
+               silent(flow, std::min<uint64_t>(round, sizes_.ack_cycles / 2));
     }
 
     void say(Kind kind, Receiving& flow) {
@@ -190,18 +190,18 @@ private:
     void receive_handshake(const Header& h) {
         if (h.digest != sizes_.digest) {
             ++refused;
-            knows_ = agreed_ = false;
+            peer_known_ = agreed_ = false;
             return;
         }
-        if (!knows_ || h.session_id != heard_) begin_anew(h.session_id);
-        agreed_ = h.knows && h.heard == session_id_;
+        if (!peer_known_ || h.session_id != peer_session_id_) begin_anew(h.session_id);
+        agreed_ = h.peer_known && h.peer_session_id == session_id_;
         handshake_due_ |= !h.up;
     }
 
     // Link sequence numbers start at 0, and there is no space until the other end tells of some.
-    void begin_anew(unsigned heard) {
-        heard_ = heard;
-        knows_ = handshake_due_ = true;
+    void begin_anew(unsigned peer_session_id) {
+        peer_session_id_ = peer_session_id;
+        peer_known_ = handshake_due_ = true;
         packet_.index = length_ = 0;
         for (const auto& [kind, flow] : answers_) flow->due[kind] = false;
         answers_.clear();
@@ -209,7 +209,7 @@ private:
         for (Circuit& c : circuits_) {
             give_up(c);
             c.link_sequence = c.limit = c.expected = 0;
-            c.tell = true;
+            c.due = true;
             c.since = now_;
         }
     }
@@ -221,8 +221,8 @@ private:
         handshake_at_ = now_;
         h.kind = HANDSHAKE;
         h.session_id = session_id_;
-        h.heard = heard_;
-        h.knows = knows_;
+        h.peer_session_id = peer_session_id_;
+        h.peer_known = peer_known_;
         h.up = up();
         h.digest = sizes_.digest;
         return true;
@@ -349,7 +349,7 @@ private:
         name(h, *flow);
         h.sequence = flow->expected & sequences_;
         if (kind == ACK) {
-            flow->told = flow->expected;
+            flow->reported = flow->expected;
             flow->repeated = 0;
         }
         return true;
@@ -358,10 +358,10 @@ private:
     bool add_limit(Header& h) {
         for (unsigned k = 0; k < CIRCUITS; ++k) {
             Circuit& c = circuits_[k];
-            if (!c.tell && limit(c) == c.told) continue;
-            c.tell = false;
+            if (!c.due && limit(c) == c.reported) continue;
+            c.due = false;
             h.credit_circuit = k;
-            h.credit_limit = c.told = limit(c);
+            h.credit_limit = c.reported = limit(c);
             return true;
         }
         return false;
@@ -379,13 +379,13 @@ public:
     void greet(unsigned session_id) {
         greets_ = true;
         session_id_ = session_id;
-        for (Circuit& c : circuits_) c.limit = c.told = 0;
+        for (Circuit& c : circuits_) c.limit = c.reported = 0;
     }
-    bool up() const { return !greets_ || (knows_ && agreed_); }
+    bool up() const { return !greets_ || (peer_known_ && agreed_); }
 
     Endpoint(const Sizes& sizes, Counts& counts, unsigned address)
         : sizes_(sizes), counts_(counts), address_(address) {
-        for (Circuit& c : circuits_) c.limit = c.told = sizes.buffer_flits;
+        for (Circuit& c : circuits_) c.limit = c.reported = sizes.buffer_flits;
     }
     virtual ~Endpoint() = default;
     // Flows are known by their places.
@@ -441,7 +441,7 @@ public:
             Circuit& c = circuits_[h.circuit];
             give_up(c);
             c.expected = h.link_sequence;
-            c.tell = true;
+            c.due = true;
         } else if (h.kind == ASK) {
             Receiving* flow = current(receiving(h), h);
             if (!flow) return;

@@ -46,12 +46,12 @@ struct Sending {
 // What a port has received of a flow: packets, and flits of the one that is coming in.
 struct Receiving {
     unsigned phase = 0, peer = 0, generation = 0, index = 0;
-    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
+    uint64_t expected = 0, reported = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
     bool refused = false, flows = false;
     std::array<bool, KINDS> due{};  // answers
 
-    // Packets that no ack has told of.
-    uint64_t owed() const { return expected - told + repeated; }
+    // Packets that no ack has reported.
+    uint64_t owed() const { return expected - reported + repeated; }
 };
 
 struct Counts {

@@ -87,12 +87,12 @@ def _ring(
     ring = jobs[0].ring
     assert ring is not None
     count = len(members)
-    turns = [one.ring.rank if one.ring else -1 for one in jobs]
-    if sorted(turns) != list(range(count)) or {one.operation for one in jobs} != {
+    ranks = [one.ring.rank if one.ring else -1 for one in jobs]
+    if sorted(ranks) != list(range(count)) or {one.operation for one in jobs} != {
         jobs[0].operation
     }:
         return False
-    at = dict(zip(turns, range(count), strict=True))
+    at = dict(zip(ranks, range(count), strict=True))
     before = [memory.copy() for memory in memories]
     for rank in range(count):
 
@@ -106,8 +106,8 @@ def _ring(
         value = own(rank)
         if jobs[0].operation != "all_gather":
             value = own(rank + 1)
-            for turn in range(2, count + 1):
-                value = reduce(value, own(rank + turn))
+            for distance in range(2, count + 1):
+                value = reduce(value, own(rank + distance))
         for place in range(count):
             gets = {"all_reduce": True, "reduce_scatter": place == rank}
             if gets.get(jobs[0].operation, place != rank):

@@ -31,8 +31,8 @@ def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
     for owner in range(count):
         part = slice(owner * size, (owner + 1) * size)
         total = values[(owner + 1) % count][part]
-        for turn in range(2, count + 1):
-            total = reduce(total, values[(owner + turn) % count][part])
+        for distance in range(2, count + 1):
+            total = reduce(total, values[(owner + distance) % count][part])
         found.append(total)
     return found
 

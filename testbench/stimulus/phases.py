@@ -53,7 +53,7 @@ class PhaseRun:
     Parameters
     ----------
     phase : Phase
-        Whose turn it is.
+        The phase of the packets.
     sent, wanted : dict
         Packet of each input port, and packet that each output port must give.
     """
@@ -106,7 +106,7 @@ def make_phase_run(
     spec : SwitchSpec
         The interconnect.
     phase : Phase
-        Whose turn.
+        The phase of the packets.
     lengths : sequence of int
         Flits of the packets of each flow.
     """

@@ -18,9 +18,11 @@ from testbench.stimulus.traffic import random_flit, random_flows, routed
 from .fabric import Fabric
 from .scenario import Burst, Operation, Packets, Unicast, Wait, Write, commit, erase
 
-__all__ = ["TURNS", "changing_steps", "phase_operations", "sum_turns"]
+__all__ = ["DISTINCT_PACKETS", "changing_steps", "phase_operations", "sum_packets"]
 
-TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
+DISTINCT_PACKETS = (
+    11  # different packets of a phase; odd, so that packets a power of two apart differ
+)
 _UNICASTS, _WRITES = 0.3, 0.1  # shares of steps
 _EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows within switches
 _FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
@@ -44,12 +46,12 @@ def phase_operations(
     return operations
 
 
-def sum_turns(
+def sum_packets(
     rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow]
 ) -> list[tuple[Packets, Packets]]:
     """Return packets, and the sums that each destination must receive."""
-    turns: list[tuple[Packets, Packets]] = []
-    for _ in range(TURNS):
+    packets: list[tuple[Packets, Packets]] = []
+    for _ in range(DISTINCT_PACKETS):
         sent: dict[int, Sequence[int]] = {}
         wanted: dict[int, Sequence[int]] = {}
         for flow in flows:
@@ -58,8 +60,8 @@ def sum_turns(
             sent |= own
             total = [_sum(spec, flits) for flits in zip(*own.values(), strict=True)]
             wanted |= dict.fromkeys(flow.outputs, total)
-        turns.append((sent, wanted))
-    return turns
+        packets.append((sent, wanted))
+    return packets
 
 
 def _sum(spec: SwitchSpec, flits: Sequence[int]) -> int:
@@ -176,9 +178,9 @@ class _Generator:
         operations += phase_operations(self.spec, parts, number, new.circuit, new.generation)
         for switch in sorted(old.parts.keys() - parts.keys()):
             operations += erase(self.spec, number, switch)
-        turns = sum_turns(self.rng, self.spec, flows)
+        packets = sum_packets(self.rng, self.spec, flows)
         return Write(
-            number, new.circuit, new.generation, flows, turns, operations, tuple(old.steps)
+            number, new.circuit, new.generation, flows, packets, operations, tuple(old.steps)
         )
 
     def _emptied(self, number: int) -> list[Operation | Wait]:

@@ -55,7 +55,7 @@ class CheckingEndpoint final : private Endpoint {
                 std::fprintf(to, "  wants phase %u peer %u: packet %" PRIu64 " (%u) flit %u, of "
                              "%" PRIu64 ", acknowledged %" PRIu64 "%s\n", f.phase, f.peer,
                              f.expected, static_cast<unsigned>(f.expected & SEQUENCE_MASK),
-                             f.index, f.total, f.told, f.refused ? ", refused" : "");
+                             f.index, f.total, f.reported, f.refused ? ", refused" : "");
     }
 
     Outgoing* sending(const Header& h) override { return find(outgoing, phase_of(h), h.source); }

@@ -93,7 +93,7 @@ class Write:
         Number of the phase, virtual channel of its packets, and its generation.
     flows : sequence of Flow
         Flows from and to NPUs, through all switches.
-    turns : sequence
+    packets : sequence
         Data that NPUs send, and must receive, for each packet, repeated in a cycle; their number
         should be odd so that packets whose numbers are equal modulo the sequence field differ in
         content.
@@ -107,7 +107,7 @@ class Write:
     circuit: int
     generation: int
     flows: Sequence[Flow]
-    turns: Sequence[tuple[Packets, Packets]]
+    packets: Sequence[tuple[Packets, Packets]]
     operations: Operations = ()
     after: tuple[int, ...] = ()
 
@@ -153,10 +153,10 @@ def _phase(one: Write, npus: int) -> Iterator[int]:
         yield npus
         for npu in range(npus):
             yield next((n for n, flow in flows if npu in getattr(flow, side)), 0)
-    yield len(one.turns)
-    for turn in one.turns:
+    yield len(one.packets)
+    for pair in one.packets:
         for npu in range(npus):
-            for packets in turn:
+            for packets in pair:
                 if npu in packets:
                     yield from (len(packets[npu]), *packets[npu])
 

@@ -246,9 +246,9 @@ def _pools(
     }
     for phase in table:
         for _ in range(_POOL):
-            turn = make_phase_run(rng, spec, phase, [length() for _ in phase.flows])
+            run = make_phase_run(rng, spec, phase, [length() for _ in phase.flows])
             for side in ("sent", "wanted"):
-                for port, packet in getattr(turn, side).items():
+                for port, packet in getattr(run, side).items():
                     flows = pools[port, phase.circuit, side]
                     flows.setdefault((phase.number, 0), []).append(packet.flits)
     if load.unicasts is not None:

@@ -14,7 +14,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import make_phase_run, phase_table
 
-from .changing import TURNS
+from .changing import DISTINCT_PACKETS
 from .fabric import one_level
 from .scenario import Attempt, Burst, Unicast, Wait, Write, commit
 from .switch import SwitchConditions, run_fabric
@@ -126,14 +126,14 @@ def run_writes(
     }
     steps: list[Write | Burst | Unicast] = []
     for phase in table:
-        turns = [
+        runs = [
             make_phase_run(
                 rng, spec, phase, [rng.randint(1, spec.protocol.packet_flits)] * len(phase.flows)
             )
-            for _ in range(TURNS)
+            for _ in range(DISTINCT_PACKETS)
         ]
         first = commit(spec, phase.number, words[phase.number, 0])
-        sent = [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in turns]
+        sent = [(flits_of(run.sent), flits_of(run.wanted)) for run in runs]
         steps.append(Write(phase.number, phase.circuit, 0, phase.flows, sent, first))
     ready = (len(steps) - 1,)
     # After the others, as a phase that exists but has no flows.

@@ -199,7 +199,7 @@ def fields(unit: Unit) -> dict[str, dict[str, Any]]:
 
 @EACH
 @pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
-def test_members_have_the_shapes_that_are_told(unit: type[Unit], spec: SwitchSpec) -> None:
+def test_members_have_the_shapes_that_are_reported(unit: type[Unit], spec: SwitchSpec) -> None:
     one, shapes, seen, wrong = made(unit, spec), told(unit, spec), set[str](), dict[str, str]()
     known, of_fields = words(one, spec), fields(one)
     for name, member in one.signature.members.items():
@@ -252,7 +252,7 @@ def told_of_signature(function: Callable[..., Signature], spec: SwitchSpec) -> d
 
 @pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
-def test_members_of_signatures_have_the_shapes_that_are_told(
+def test_members_of_signatures_have_the_shapes_that_are_reported(
     function: Callable[..., Signature], spec: SwitchSpec
 ) -> None:
     members, shapes = signature(function, spec).members, told_of_signature(function, spec)

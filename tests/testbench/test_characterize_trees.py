@@ -34,7 +34,7 @@ def recorded() -> Any:
     return validate(ENTRIES[NAME].model, shipped(NAME), NAME)
 
 
-def test_sizes_that_are_not_in_the_record_are_told() -> None:
+def test_sizes_that_are_not_in_the_record_are_reported() -> None:
     measurement = replace(ENTRIES[NAME].measure(), flits=(128,))
     assert "flits: 2048, 512, 8192" in list(measurement.other_inputs(recorded()))
 
@@ -61,12 +61,12 @@ def test_other_edges_are_told_whatever_their_number_of_steps() -> None:
     assert list(in_other_order.other_inputs(recorded())) == []
 
 
-def test_another_estimate_of_the_setup_is_told() -> None:
+def test_another_estimate_of_the_setup_is_reported() -> None:
     measurement = replace(ENTRIES[NAME].measure(), setups=(SETUP_CYCLES, 321))
     [why] = measurement.other_inputs(recorded())
     assert why == "step_cycles: 328, 347, 424, 731"
 
 
-def test_an_empty_tree_is_told() -> None:
+def test_an_empty_tree_is_reported() -> None:
     measurement = replace(ENTRIES[NAME].measure(), edges=())
     assert "steps: 0, 52" in list(measurement.other_inputs(recorded()))

@@ -6,10 +6,10 @@ from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.mesh.algorithm import ALGORITHMS, Lane, MeshAlgorithm, Place, rings
 from fred_hw.mesh.spec import MeshSpec
 
-__all__ = ["BothWays"]
+__all__ = ["BidirectionalRing"]
 
 
-class BothWays(MeshAlgorithm):
+class BidirectionalRing(MeshAlgorithm):
     """The first half runs in the order of ``mesh_ring``, the second in reverse."""
 
     needs = "have 3 NPUs or more"
@@ -23,4 +23,4 @@ class BothWays(MeshAlgorithm):
         return [[rings(place.part(k, 2), [one], pattern)] for k, one in enumerate(directions)]
 
 
-ALGORITHMS.add("bidirectional_ring", BothWays(), rank=2)
+ALGORITHMS.add("bidirectional_ring", BidirectionalRing(), rank=2)

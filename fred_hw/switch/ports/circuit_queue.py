@@ -50,7 +50,7 @@ class CircuitQueue(FlitQueue):
         Phases of this channel that take packets from this port.
     asks, answered : Out(1), In(1)
         The number of the head's phase is requested; it is available in the next cycle.
-    foretold : In(1)
+    prefetched : In(1)
         The number of the flow of ``mark``, the first flit of a packet, is available in the next
         cycle; used if that flit goes directly to the head, between packets.
     due, generation : In(sequence), In(generation)
@@ -87,7 +87,7 @@ class CircuitQueue(FlitQueue):
     Timing
     ------
     Latency : 1 cycle from a flit to the head; from there to ``waiting`` none if the packet follows
-        one that has started, 1 if the number was ``foretold``, else 2 after ``answered``.
+        one that has started, 1 if the number was ``prefetched``, else 2 after ``answered``.
     Throughput : one flit per cycle.
     Paths : ``enable`` to ``asks``, ``arrives`` and ``mark`` to ``enters``, ``take`` to ``leaves``,
         ``incoming`` to ``broken``.
@@ -103,7 +103,7 @@ class CircuitQueue(FlitQueue):
     serves: Signal
     asks: Signal
     answered: Signal
-    foretold: Signal
+    prefetched: Signal
     due: Signal
     generation: Signal
     changed: Signal
@@ -124,7 +124,7 @@ class CircuitQueue(FlitQueue):
         protocol, fields = spec.protocol, spec.protocol.fields
         self.unit_name = f"circuit_queue_p{spec.ports}_{protocol.suffix}"
         depth = protocol.buffer_flits
-        inputs = ("arrives", "incoming", "enable", "answered", "foretold", "changed", "overtaken")
+        inputs = ("arrives", "incoming", "enable", "answered", "prefetched", "changed", "overtaken")
         inputs += ("load", "start", "take", "finish")
         outputs = (
             "ready",
@@ -161,7 +161,7 @@ class CircuitQueue(FlitQueue):
         first, goes, outside = here & mark.first & ~under_way, Signal(), Signal()
         # Whether no packet is being sent in the next cycle.
         m.d.comb += outside.eq(self.finish | (~under_way & ~self.start))
-        known = self.answered | (self.foretold & head.moves & head.direct & outside)
+        known = self.answered | (self.prefetched & head.moves & head.direct & outside)
         self._judge(m, head, first, known, outside)
         with m.If(head.moves):
             m.d.sync += goes.eq(~head.following.first & ~outside)

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import flit_signature
-from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, selected
+from fred_hw.gates.select import first_of, may_pass, next_grant, one_hot_mux, selected
 from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
@@ -205,17 +205,17 @@ class InputPort(Arrivals):
         due, head, bits = self.due, self.head, number_bits(self.spec)
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
-        write, told, read = memory.write_port(), memory.read_port(), memory.read_port()
+        write, asked, read = memory.write_port(), memory.read_port(), memory.read_port()
         asks, answered = Cat(queue.asks for queue in queues), Signal(DATA_COUNT)
         comes = word.descriptor
-        foretold = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
+        prefetched = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
         phases = [queue.descriptor.phase for queue in queues]
         circuit, starting = head.circuit, Signal.like(phases[0])
         numbered = head.start & (starting != self.spec.protocol.online)
         m.d.comb += [
-            told.addr.eq(due.key),
-            told.en.eq(1),
-            due.due.eq(told.data.number),
+            asked.addr.eq(due.key),
+            asked.en.eq(1),
+            due.due.eq(asked.data.number),
             answered.eq(first_of(m, "asks", asks)),
             read.en.eq(1),
             read.addr.eq(comes.phase[:bits]),
@@ -238,7 +238,7 @@ class InputPort(Arrivals):
             others = numbered & (circuit != number)
             m.d.comb += [
                 queue.answered.eq(answered[number]),
-                queue.foretold.eq(foretold),
+                queue.prefetched.eq(prefetched),
                 queue.due.eq(read.data.number),
                 queue.generation.eq(read.data.generation),
                 queue.changed.eq(due.write | self.changed),
@@ -261,7 +261,7 @@ class InputPort(Arrivals):
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Report packets with unexpected numbers."""
         timeout = self.spec.protocol.packet_timeout_cycles
-        event, behind = self.event, Signal(len(queues), name="behind_told")
+        event, behind = self.event, Signal(len(queues), name="behind_event")
         pauses = [Signal(range(timeout + 1), name=f"pause_{k}") for k in range(len(queues))]
         late, early = (
             Cat(
@@ -273,7 +273,7 @@ class InputPort(Arrivals):
         # Each virtual channel has its own pause: with a common one, of two sources that retransmit
         # at the same times, one would always be answered and the other never.
         wanting = Mux(late.any(), late, early)
-        chosen, later = next_turn(m, "event_of", wanting, behind)
+        chosen, later = next_grant(m, "event_of", wanting, behind)
         with m.If(~event.late & ~event.early & wanting.any()):
             m.d.sync += [event.late.eq(late.any()), event.early.eq(~late.any()), behind.eq(later)]
             m.d.sync += event.key.eq(
@@ -287,6 +287,6 @@ class InputPort(Arrivals):
         with m.If(event.taken):
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
         with m.If(self.due.write):
-            # The source is told at the same time; packets in flight are late or early regardless.
+            # The source is informed at the same time; packets in flight are late or early anyway.
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
             m.d.sync += [pause.eq(timeout) for pause in pauses]

@@ -350,14 +350,14 @@ class SwitchBench:
                 await self.access.erase_phase(number)
 
     def offer(self, runs: Sequence[PhaseRun], ports: Iterable[int] | None = None) -> None:
-        """Send the packets of the given turns from all of their inputs, or from a subset."""
+        """Send the packets of the given runs from all of their inputs, or from a subset."""
         for port in range(self.spec.ports) if ports is None else ports:
             packets = [run.sent[port] for run in runs if port in run.sent]
             for (phase, circuit), own in groupby(packets, lambda one: (one.phase, one.circuit)):
                 self.ports[port].send(phase, circuit, [packet.flits for packet in own])
 
     def expect(self, runs: Sequence[PhaseRun]) -> None:
-        """Expect the results of the given turns, after those expected before in their phases."""
+        """Expect the results of the given runs, after those expected before in their phases."""
         for run in runs:
             for port, packet in run.wanted.items():
                 self.want(port, packet.phase, 0, [packet.flits])
@@ -367,7 +367,7 @@ class SwitchBench:
         self.wanted[port].setdefault((phase, peer), []).extend(packets)
 
     def play(self, runs: Sequence[PhaseRun]) -> None:
-        """Send and expect turns."""
+        """Send and expect runs."""
         self.offer(runs)
         self.expect(runs)
 

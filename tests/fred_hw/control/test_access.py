@@ -130,7 +130,7 @@ def test_phases_are_written_read_and_erased() -> None:
     ],
     ids=["commit", "erase"],
 )
-def test_refused_command_is_told(act: Callable[[Access], None], message: str) -> None:
+def test_refused_command_is_reported(act: Callable[[Access], None], message: str) -> None:
     model, access = opened()
     model.accepts = False
     with pytest.raises(RefusedError, match=f"^{message}$"):

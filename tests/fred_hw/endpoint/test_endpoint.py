@@ -224,7 +224,7 @@ def test_throughput_is_a_flit_per_cycle_in_each_direction_at_once() -> None:
 
 def test_reset_forgets_packets_numbers_link_sequences_and_the_neighbour() -> None:
     came = [
-        CODEC.handshake(session_id=9, knows=1, up=1),
+        CODEC.handshake(session_id=9, peer_known=1, up=1),
         *[None] * 6,
         credit(MP, SPEC.protocol.buffer_flits),
     ]

@@ -45,7 +45,7 @@ def test_a_circuit_is_idle_until_the_cycle_behind_a_flit_and_two_behind_the_last
 
 
 def test_the_link_is_up_two_cycles_behind_the_handshake_that_names_this_end() -> None:
-    said = {3: CODEC.handshake(session_id=9), 12: CODEC.handshake(session_id=9, knows=1)}
+    said = {3: CODEC.handshake(session_id=9), 12: CODEC.handshake(session_id=9, peer_known=1)}
     inputs = [{"m_axis_tready": 1} for _ in range(20)]
     for cycle, flit in said.items():
         inputs[cycle] |= {"s_axis_tvalid": 1, "s_axis_tuser": flit.user}

@@ -15,7 +15,7 @@ from fred_hw.gates.select import (
     gated,
     largest,
     may_pass,
-    next_turn,
+    next_grant,
     one_hot_mux,
     round_robin,
     selected,
@@ -99,7 +99,7 @@ def test_round_robin_goes_on_behind_the_last_one() -> None:
 
 def test_a_turn_begins_with_those_behind_the_last_one_and_tells_those_behind_it() -> None:
     def turn(m: Module, a: Value, b: Value) -> Value:
-        both = next_turn(m, "turn", a[:4], b[:4])
+        both = next_grant(m, "turn", a[:4], b[:4])
         return Cat(both.chosen, both.behind)
 
     got = outputs(turn)

@@ -113,7 +113,7 @@ def test_a_packet_that_waits_without_space_has_its_credits_asked_for() -> None:
     ]
 
 
-def test_limits_of_this_end_are_told() -> None:
+def test_limits_of_this_end_are_reported() -> None:
     sent = link([{"credit.here.limit[2]": 5}] * 4)
     assert [(w["cycle"], w["credit_circuit"], w["credit_limit"]) for w in sent] == [(2, DP, 5)]
 

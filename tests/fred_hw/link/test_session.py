@@ -8,7 +8,10 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
 TIMEOUT = LINK.protocol.timeout_cycles
-SAID = [f"link.handshake.payload.{name}" for name in ("session_id", "heard", "knows", "up")]
+SAID = [
+    f"link.handshake.payload.{name}"
+    for name in ("session_id", "peer_session_id", "peer_known", "up")
+]
 MINE, THEIRS = 5, 77
 
 
@@ -30,7 +33,7 @@ def handshakes(cycles: list[dict[str, int]]) -> list[tuple[int, ...]]:
     return [(cycle, *word[1:]) for cycle, word in enumerate(seen) if word[0]]
 
 
-HEARD = handshake(knows=1, heard=MINE)
+HEARD = handshake(peer_known=1, peer_session_id=MINE)
 
 
 def test_an_end_says_handshake_after_reset_and_two_cycles_more_than_a_timeout_behind_each() -> None:
@@ -59,7 +62,7 @@ def test_latency_from_what_the_other_end_has_heard_to_up_is_a_cycle() -> None:
 
 def test_another_session_id_of_either_end_is_not_the_one_that_was_heard() -> None:
     up = [{}, handshake(), {}, {}, {}]
-    assert not any(run([*up, handshake(knows=1, heard=MINE + 1), {}, {}], ["up"]))
+    assert not any(run([*up, handshake(peer_known=1, peer_session_id=MINE + 1), {}, {}], ["up"]))
     seen = run([*up, HEARD, {}, handshake(THEIRS + 1), {}, {}, {}], ["up", "link.begins"])
     assert [one[0] for one in seen[6:]] == [1, 1, 0, 0, 0]
     assert seen[-1] == (0, 1)
@@ -77,7 +80,7 @@ def test_a_handshake_that_comes_again_changes_nothing_but_is_answered() -> None:
         {},
         {},
         {},
-        handshake(knows=1, heard=MINE, up=1),
+        handshake(peer_known=1, peer_session_id=MINE, up=1),
     ]
     seen = run([*cycles, {}, {}], ["up", "link.begins"])
     assert set(seen[6:]) == {(1, 0)}

@@ -43,7 +43,13 @@ def on_axis(number: int, flits: Sequence[Flit | None]) -> list[dict[str, int]]:
 def greeting(numbers: Sequence[int], mesh: MeshSpec = MESH) -> list[dict[str, int]]:
     """Return how neighbours greet, and tell of their space."""
     space = mesh.protocol.buffer_flits
-    about = {"circuit": CONTROL, "session_id": 9, "knows": 1, "up": 1, "digest": mesh.link.digest}
+    about = {
+        "circuit": CONTROL,
+        "session_id": 9,
+        "peer_known": 1,
+        "up": 1,
+        "digest": mesh.link.digest,
+    }
     told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
     limits = [CODEC.pack(**told, credit_circuit=k) for k in range(CONTROL)]
     said = [CODEC.pack(kind=Kind.HANDSHAKE, **about), *[None] * 9, *limits, *[None] * 8]

@@ -77,7 +77,7 @@ def test_what_has_no_way_is_dropped_and_told(flits: list[Flit]) -> None:
     assert found[-1][4] == MESH.protocol.buffer_flits + 1
 
 
-def test_the_rest_of_a_packet_that_breaks_off_is_told() -> None:
+def test_the_rest_of_a_packet_that_breaks_off_is_reported() -> None:
     timeout = MESH.protocol.packet_timeout_cycles
     first = packet(3, 1)[:1]
     found = seen([*first, *[None] * (timeout + 6)], HEAD, {3: START})

@@ -99,7 +99,7 @@ def test_a_nack_is_obeyed_from_the_smallest_ack_on(number: int, obeyed: bool) ->
     assert nacks == ([(0, number)] if obeyed else [])
 
 
-def test_a_nack_is_written_in_the_cycle_in_which_its_sources_are_told() -> None:
+def test_a_nack_is_written_in_the_cycle_in_which_its_sources_are_reported() -> None:
     # From ports 0 and 3 to port 1: both have the same number due from then on.
     entry = {"flows.entry.inputs[3]": 1, "flows.entry.generation": 5}
     nack = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 5}

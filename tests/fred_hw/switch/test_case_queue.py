@@ -19,7 +19,7 @@ FIELDS = (
     "phase",
     "number",
     "port",
-    "told",
+    "of_neighbour",
 )
 CASE = [f"served.{name}" for name in FIELDS]
 

@@ -126,7 +126,7 @@ def test_flows_of_an_entry_go_each_for_itself() -> None:
     ],
     ids=["equal", "longer", "broken"],
 )
-def test_an_end_that_is_bad_is_told(end: dict[str, int], bad: int, longer: int) -> None:
+def test_an_end_that_is_bad_is_reported(end: dict[str, int], bad: int, longer: int) -> None:
     watch = ["heads[0].finish", "heads[1].finish", "injections[3].last", "injections[3].bad"]
     cycles = [LOAD | {"entry.inputs[1]": 1}, waiting(1), waiting(1) | end]
     found = seen(cycles, [*watch, "longer"])

@@ -32,7 +32,7 @@ def greeting() -> list[dict[str, int]]:
     codec, space = FlitCodec(PAIR), PAIR.protocol.buffer_flits
     told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
     limits = [codec.pack(**told, credit_circuit=k) for k in range(CONTROL)]
-    said = [codec.handshake(session_id=9, knows=1, up=1), *[None] * 9, *limits]
+    said = [codec.handshake(session_id=9, peer_known=1, up=1), *[None] * 9, *limits]
     return [
         {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}
         for shown in (((("valid", 1), ("user", flit.user)) if flit else ()) for flit in said)

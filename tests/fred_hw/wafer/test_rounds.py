@@ -109,12 +109,12 @@ def check_crossing(
     """See that flits across the top have come when somebody begins where they come from."""
     parts = {end: phase.parts(end) for end in range(one.wafer.endpoints)}
     homes = [one.units[chiplet].switch for chiplet, _ in one.homes]
-    turns = [(e.number, flow) for e in phase.entries if ":turn" in e.name for flow in e.flows]
-    for number, flow in turns:
+    tokens = [(e.number, flow) for e in phase.entries if ":token" in e.name for flow in e.flows]
+    for number, flow in tokens:
         if len({homes[npu] for npu in (*flow.inputs, *flow.outputs)}) == 1:
             continue
         came = {*others(phase, parts, flow.inputs[0], number, "outputs")}
-        begun = [o.outputs for n, o in turns if n != number and {*o.inputs} <= {*flow.inputs}]
+        begun = [o.outputs for n, o in tokens if n != number and {*o.inputs} <= {*flow.inputs}]
         assert len(begun) == len({homes[npu] for npu in flow.inputs})
         for npu in (npu for own in begun for npu in own):
             assert came <= before(known, exchange[npu])
@@ -140,8 +140,8 @@ def test_rounds_of_published_strategies_are_known() -> None:
         "pp_backward": (8, 1),
     }
     told = made.phase("dp_all_reduce").switched
-    assert [len(one.flows) for one in (*told.turns, *told.ends)] == [15, 5]
-    assert {Flow([0], [1]), Flow([18], [19])} <= {*told.turns[0].flows}
+    assert [len(one.flows) for one in (*told.tokens, *told.ends)] == [15, 5]
+    assert {Flow([0], [1]), Flow([18], [19])} <= {*told.tokens[0].flows}
     assert Flow([7], [4, 5, 6]) in told.ends[0].flows
     made = program("MP3-DP3-PP2")
     assert [len(one.rounds) for one in made.phases] == [2, 6, 1, 1]
@@ -150,12 +150,12 @@ def test_rounds_of_published_strategies_are_known() -> None:
     assert len(made.phase("mp_all_reduce").parts(0)) == 1
     # One on a switch without a round before begins with the others of its flow, not long before.
     told = made.phase("mp_all_reduce").switched, made.phase("dp_all_reduce").switched
-    turns = [one.flows for one in told[0].turns]
-    assert turns == [(Flow([4], [8]),), (Flow([4], [6, 7]),)]
+    tokens = [one.flows for one in told[0].tokens]
+    assert tokens == [(Flow([4], [8]),), (Flow([4], [6, 7]),)]
     assert [one.flows for one in told[0].ends] == [(Flow([6], [4, 5]),)]
     # Behind the fourth round the second is over, too.
-    assert told[1].turns[0].flows == (Flow([1], [8, 14]), Flow([9], [4, 16]))
-    assert {Flow([1], [2]), Flow([9], [10])} <= {*told[1].turns[1].flows}
+    assert told[1].tokens[0].flows == (Flow([1], [8, 14]), Flow([9], [4, 16]))
+    assert {Flow([1], [2]), Flow([9], [10])} <= {*told[1].tokens[1].flows}
     assert program("MP20-DP1-PP1").phase("mp_all_reduce").numbers == 1
 
 
@@ -181,23 +181,23 @@ def test_an_end_queues_its_turn_before_and_the_next_one_behind() -> None:
     entries = said["phases"][1]["entries"]
     assert [one["name"] for one in entries] == [
         *(f"dp_all_reduce:round_{k}" for k in range(4)),
-        "dp_all_reduce:turn_0",
+        "dp_all_reduce:token_0",
         "dp_all_reduce:end_0",
     ]
     assert [one["number"] for one in entries] == [1, 2, 3, 4, 5, 6]
     assert "entries" not in said["phases"][0]
-    assert "dp_all_reduce:turn_0" in said["switches"]["l1_0"]["phases"]
-    assert "dp_all_reduce:turn_0" not in said["switches"]["l2"]["phases"]
+    assert "dp_all_reduce:token_0" in said["switches"]["l1_0"]["phases"]
+    assert "dp_all_reduce:token_0" not in said["switches"]["l2"]["phases"]
     assert said["endpoints"]["npu1"]["phases"]["dp_all_reduce"]["descriptors"] == 4
     # Beside those of routes, a step of each entry waits until it is taken.
     assert made.switch_steps(0)[-1].mask
 
 
-def test_copies_share_links_and_nobody_is_told() -> None:
+def test_copies_share_links_and_nobody_is_reported() -> None:
     """An NPU sends in one round what it has, and receives in another, with one descriptor."""
     phases = {one.name: one for one in switched_phases(narrow(), Strategy.parse("MP2-DP8-PP1-EP4"))}
     turn = phases["ep_all_to_all_1"]
-    assert len(turn.rounds) > 1 and not turn.switched.turns
+    assert len(turn.rounds) > 1 and not turn.switched.tokens
     check_ways(narrow(), turn)
     for end in range(16):
         (part,) = turn.parts(end)
@@ -225,7 +225,7 @@ def test_all_strategies_of_twenty_npus_fit_but_two_on_one_link() -> None:
 
 
 def test_without_what_is_told_the_order_is_missed() -> None:
-    """The check can fail: with turns left out, and with ends left out."""
+    """The check can fail: with tokens left out, and with ends left out."""
     (phase,) = (
         one
         for one in switched_phases(narrow(), Strategy.parse("MP2-DP5-PP2"))
@@ -242,7 +242,7 @@ def test_without_what_is_told_the_order_is_missed() -> None:
 
         return Broken(phase.name, phase.circuit, phase.number, phase.flows, phase.switched)
 
-    for kind in (":turn", ":end"):
+    for kind in (":token", ":end"):
         with pytest.raises(AssertionError):
             check_order(narrow(), without(kind))
     check_order(narrow(), phase)
@@ -265,9 +265,9 @@ def test_flows_joined_below_shared_links_of_three_levels_are_refused() -> None:
     with pytest.raises(NoPathError, match=r"^must have at most 1 flows .*, not 2$"):
         find_rounds(one, joined, {})
     copies = find_rounds(one, [Flow([k], [7 - k]) for k in range(4)], {})
-    assert len(copies.rounds) == 4 and not copies.turns
+    assert len(copies.rounds) == 4 and not copies.tokens
     sums = find_rounds(one, [Flow([0, 1], [7]), Flow([2, 3], [6])], {})
-    assert len(sums.rounds) == 2 and not sums.turns
+    assert len(sums.rounds) == 2 and not sums.tokens
 
 
 def _high() -> Iterator[dict]:

@@ -128,7 +128,7 @@ def test_rounds_are_right_whoever_begins_when(
     ("kind", "late"),
     [
         # On one L1 the first round comes late, on another one the second.
-        ("turn_0", {(0, 0): 900, (0, 4): 900}),
+        ("token_0", {(0, 0): 900, (0, 4): 900}),
         # On one L1 the second round comes behind the next time's first, on another one before it.
         ("end_0", {(0, 1): 1500, (1, 3): 3000}),
     ],
@@ -148,8 +148,8 @@ def test_nobody_ends_who_is_not_told(
 def test_nobody_stands_before_a_flit_that_crosses_the_top_again(tmp_path: Path) -> None:
     """One to be told on another L1 comes so late that the flit is sent again: NPU 6, by NPU 3."""
     made = program("MP4-DP2-PP1", "mp_all_reduce")
-    turns = made.phases[0].switched.turns
-    assert [one.flows for one in turns] == [(Flow([3], [6, 7]),), (Flow([3], [4, 5]),)]
+    tokens = made.phases[0].switched.tokens
+    assert [one.flows for one in tokens] == [(Flow([3], [6, 7]),), (Flow([3], [4, 5]),)]
     run(made, 2, tmp_path, late={(0, 6): 900, (1, 7): 1500})
 
 

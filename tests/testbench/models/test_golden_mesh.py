@@ -69,7 +69,7 @@ def test_exchanges_wait_for_the_one_before() -> None:
         carry_out({**jobs, 0: [replace(jobs[0][0], circuit="mp")]}, memories(), 1, join)
 
 
-def test_what_comes_twice_is_told() -> None:
+def test_what_comes_twice_is_reported() -> None:
     assert contributions(np.array([1, 4]), np.array([2, 8])).tolist() == [3, 12]
     with pytest.raises(ValueError, match=r"^a contribution must come once, not twice$"):
         contributions(np.array([1, 4]), np.array([2, 5]))

@@ -95,7 +95,7 @@ def test_destinations_want_the_sums_of_what_is_sent(seed: int) -> None:
     for step in made(seed):
         if not isinstance(step, Write):
             continue
-        for sent, wanted in step.turns:
+        for sent, wanted in step.packets:
             for flow in step.flows:
                 for place, flits in enumerate(zip(*(sent[k] for k in flow.inputs), strict=True)):
                     lanes = [

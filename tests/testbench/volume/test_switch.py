@@ -357,7 +357,7 @@ def test_a_phase_has_its_turn_among_unicasts_that_never_pause() -> None:
 def test_a_burst_behind_another_of_its_circuit_waits_for_its_acks_alone(
     packets: int, cycles: float
 ) -> None:
-    # docs/decisions/0018: 96 cycles of links, and the switch on both ways.
+    # docs/decisions/0010: 96 cycles of links, and the switch on both ways.
     count = 2 * 20
     bursts = [Burst(number % 2, packets) for number in range(count)]
     result = run_flows(LINK, [(0, range(4), range(4))] * 2, bursts)

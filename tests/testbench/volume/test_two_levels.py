@@ -14,7 +14,7 @@ import pytest
 
 from fred_hw.compiler.flows import Flow
 from testbench.faults.fault import Fault, noticed_by
-from testbench.volume.changing import changing_steps, phase_operations, sum_turns
+from testbench.volume.changing import changing_steps, phase_operations, sum_packets
 from testbench.volume.fabric import Fabric, one_level, two_levels
 from testbench.volume.scenario import Burst, Unicast, Write
 from testbench.volume.switch import SwitchConditions, build_switch, run_fabric
@@ -165,7 +165,7 @@ def test_a_destination_that_wants_something_else_is_noticed() -> None:
         if isinstance(step, Write):
             turns = [
                 (sent, {npu: [flit ^ 1 for flit in flits] for npu, flits in wanted.items()})
-                for sent, wanted in step.turns
+                for sent, wanted in step.packets
             ]
             steps[place] = replace(step, turns=turns)
     found = run(fabric, steps)
@@ -179,8 +179,8 @@ def test_bursts_that_overlap_between_switches_are_given_up_and_come_in_the_end()
     for number, members in enumerate([(0, 2), (1, 3)]):
         flow = Flow(members, members)
         operations = phase_operations(SPEC, fabric.parts(flow), number, 0, 0)
-        turns = sum_turns(rng, SPEC, [flow])
-        steps.append(Write(number, 0, 0, [flow], turns, operations))
+        packets = sum_packets(rng, SPEC, [flow])
+        steps.append(Write(number, 0, 0, [flow], packets, operations))
     # Ports 1 and 2 come late to their own.
     steps += [Unicast(1, 1, 0, 40), Unicast(2, 2, 0, 40)]
     both = [Burst(0, 6, (0, 1)), Burst(1, 6, (0, 1))]

@@ -135,7 +135,7 @@ class Reference:
             "changed": changed,
             "overtaken": overtaken,
             "answered": answered,
-            "foretold": new and rng.random() < 0.7,
+            "prefetched": new and rng.random() < 0.7,
             "due": self.answer,
         }
         return {**comes, **{name: int(value) for name, value in moves.items()}}
@@ -158,7 +158,7 @@ class Reference:
         elif moves.get("arrives"):
             self.traffic.lose(moves)
             self.seen["lost"] += 1
-        told = moves["foretold"] and straight and between
+        told = moves["prefetched"] and straight and between
         if spoilt:
             self.started = None
         elif moves["start"] and head is not None:
@@ -188,9 +188,9 @@ class Reference:
     def _number(self, moves: Mapping[str, int]) -> None:
         """Give the number that is asked for, and write numbers behind it."""
         rng, head = self.rng, self.key(self.queue[0][1]) if self.queue else 0
-        key = self.key(moves) if moves["foretold"] else head
+        key = self.key(moves) if moves["prefetched"] else head
         self.answer = rng.randrange(NUMBERS)
-        if moves["answered"] or moves["foretold"]:
+        if moves["answered"] or moves["prefetched"]:
             self.answer = self.numbers[key]
         if moves["start"] or moves["overtaken"]:
             self.numbers[head] = (self.numbers[head] + 1) % NUMBERS
@@ -211,7 +211,7 @@ def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int)
     rates = (1.0, 1.0, 1.0)
     outputs = {name: port(unit, name) for name in names}
     moved = ["arrives", "incoming", "start", "take", "finish", "changed", "overtaken", "answered"]
-    moved += ["foretold", "due", "mark.first", "mark.last", "mark.exit"]
+    moved += ["prefetched", "due", "mark.first", "mark.last", "mark.exit"]
     moved += [f"mark.descriptor.{name}" for name, _ in unit.descriptor.shape()]
     inputs = {name: port(unit, name) for name in moved}
     served, matches, scheduler = 0, [0, 0], random.Random(~seed)

@@ -189,7 +189,7 @@ def test_each_circuit_shows_what_it_has() -> None:
     assert [word[2] for word in seen[-4:]] == [0, 0, 0, 1 << MP]
 
 
-def test_what_came_and_was_dropped_is_told() -> None:
+def test_what_came_and_was_dropped_is_reported() -> None:
     wrong = packet(1, circuit=CONTROL)
     seen = run([*packet(1), *wrong, {}], ["came", "kind", "dropped"])
     # Data of no circuit is an error of another kind than a flit that is dropped.
@@ -415,7 +415,7 @@ def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
 # Space
 
 
-def test_phases_with_packets_in_a_queue_are_told() -> None:
+def test_phases_with_packets_in_a_queue_are_reported() -> None:
     # Three cycles after a flit, and two after it has gone.
     inputs = [*packet(1, phase=1), *packet(2, circuit=DP, phase=3), *[{}] * 2, WHOLE, *[{}] * 3]
     assert run(inputs, ["queued", "unicasts"]) == [
@@ -426,7 +426,7 @@ def test_phases_with_packets_in_a_queue_are_told() -> None:
     ]
 
 
-def test_unicasts_in_a_queue_are_told() -> None:
+def test_unicasts_in_a_queue_are_reported() -> None:
     inputs = [*unicast(1, 127), *[{}] * 5]
     assert run(inputs, ["queued", "unicasts"]) == [*[(0, 0)] * 3, *[(0, 1)] * 3]
 

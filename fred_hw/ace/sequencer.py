@@ -9,16 +9,16 @@ from fred_hw.unit import Unit
 
 from .work import STEP_BITS, count_bits, place_bits, size_bits, sizes_name, work_layout
 
-__all__ = ["AceTurns"]
+__all__ = ["AceSequencer"]
 
 
-class AceTurns(Unit):
+class AceSequencer(Unit):
     """Determine the state machine and part of the next message, step by step.
 
     As many chunks as there are state machines go through their steps together, then the next ones.
-    So messages need not say what they are: who receives knows the order in which they come. All
-    machines are at the same step, so what they need to know of their parts is found here for all of
-    them. Parts go downwards from the first one, and behind the lowest comes the last.
+    So messages need no identification: the receiver knows the order in which they come. All
+    machines are at the same step, so this unit finds the parts of all of them. Parts go downwards
+    from the first one, and the last part follows the lowest.
 
     Parameters
     ----------
@@ -28,32 +28,32 @@ class AceTurns(Unit):
     Members
     -------
     work : In(work_layout(spec))
-        Constant from ``begins`` on while there are turns.
+        Constant from ``begins`` on until all messages are advanced over.
     steps, last_fsm : In(7), In(fsms)
         Steps of each chunk, 1 or more, and the last machine in use, a bit; constant like ``work``.
     ahead : In(1)
         The first step has the second part, and so on; constant.
     begins : In(1)
-        Start with the first turn.
-    turn : Out(fsms)
-        State machine whose turn it is, as one bit; 0 before the first turn, after the last one, and
-        while the next turn is computed.
+        Start with the first message.
+    machine : Out(fsms)
+        State machine of the next message, one-hot; 0 before the first message, after the last one,
+        and while the next one is computed.
     place, offset, size : Out(place_bits(spec)), Out(count_bits(spec) + 1), Out(size_bits(spec))
-        The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
+        Its part: place in the slot, in the buffer, and flits, which may be 0.
     step, first, last : Out(7), Out(1), Out(1)
         Number of the step, and whether it is the first and the last of the chunk.
     advance : In(1)
-        Go on to the next turn; only while ``turn`` has a bit.
+        Go on to the next message; only while ``machine`` has a bit.
     active : Out(1)
-        High from ``begins`` until all turns are over.
+        High from ``begins`` until the last message is advanced over.
 
     Timing
     ------
-    Latency : 4 cycles from ``begins`` to ``turn``, 4 from ``advance`` to the next turn; of the
-        first part of a chunk 5 if ``ahead`` is high.
-    Throughput : a turn per 4 cycles.
+    Latency : 4 cycles from ``begins`` to ``machine``, 4 from ``advance`` to the next message; of
+        the first part of a chunk 5 if ``ahead`` is high.
+    Throughput : a message per 4 cycles.
     Paths : none.
-    Reset : no turn is left.
+    Reset : no message is left.
     """
 
     work: data.View
@@ -61,7 +61,7 @@ class AceTurns(Unit):
     last_fsm: Signal
     ahead: Signal
     begins: Signal
-    turn: Signal
+    machine: Signal
     place: Signal
     offset: Signal
     size: Signal
@@ -72,8 +72,8 @@ class AceTurns(Unit):
     active: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("AceTurns", spec)
-        self.unit_name = sizes_name("ace_turns", spec)
+        self.spec = check_spec("AceSequencer", spec)
+        self.unit_name = sizes_name("ace_sequencer", spec)
         count, machines = count_bits(spec), spec.endpoint.fsms
         members = {
             "work": In(work_layout(spec)),
@@ -81,7 +81,7 @@ class AceTurns(Unit):
             "last_fsm": In(machines),
             "ahead": In(1),
             "begins": In(1),
-            "turn": Out(machines),
+            "machine": Out(machines),
             "place": Out(place_bits(spec)),
             "offset": Out(count + 1),
             "size": Out(size_bits(spec)),
@@ -96,7 +96,7 @@ class AceTurns(Unit):
     def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
         now, pause = Signal(machines, init=1, name="now"), Signal(3)
-        # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
+        # First flits in each block: of the first chunk of the round, of the current chunk, of the
         # next one; and where the part begins of a chunk that begins with its block.
         batch, base, behind, part = (
             Signal(count + (name == "part"), name=name)
@@ -116,7 +116,7 @@ class AceTurns(Unit):
             last_chunk.eq(short),
             ends.eq(short | (now == self.last_fsm)),
             self.size.eq(Mux(rest < run, rest, run)),
-            self.turn.eq(now & (self.active & (pause == 1)).replicate(machines)),
+            self.machine.eq(now & (self.active & (pause == 1)).replicate(machines)),
             skip.eq(0),
         ]
         lower, anew = Signal(), Signal()
@@ -126,7 +126,7 @@ class AceTurns(Unit):
             m.d.sync += [self.active.eq(1), base.eq(0), batch.eq(0), self.step.eq(0), now.eq(1)]
             m.d.comb += anew.eq(1)
         with m.Elif(self.advance):
-            m.d.sync += [pause.eq(3), self.turn.eq(0), base.eq(behind), now.eq(now << 1)]
+            m.d.sync += [pause.eq(3), self.machine.eq(0), base.eq(behind), now.eq(now << 1)]
             with m.If(ends):
                 m.d.sync += [base.eq(batch), now.eq(1), self.step.eq(self.step + 1)]
                 m.d.comb += lower.eq(1)
