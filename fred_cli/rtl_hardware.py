@@ -252,7 +252,7 @@ def _cuts(plane: Any, flit_bytes: float) -> list[tuple[Sequence[int], float]]:
     for number, chiplet in enumerate(plane.units):
         for port, end in enumerate(chiplet.ends):
             if end.kind != "nothing":
-                own, other = f"chiplet_{number}", f"{end.kind}_{end.number}"
+                own, other = f"unit_{number}", f"{end.kind}_{end.number}"
                 rate = flit_bytes / plane.flit_cycles(number, port)
                 rates[own, other] = rates.get((own, other), 0) + rate
                 if end.kind != "unit":  # links of chiplets are seen from both ends

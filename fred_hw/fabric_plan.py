@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
-__all__ = ["End", "FabricPlan", "FabricUnit", "Joint"]
+__all__ = ["End", "FabricPlan", "FabricUnit", "Hop", "Joint"]
 
 
 class End(NamedTuple):
@@ -31,6 +31,13 @@ class End(NamedTuple):
     kind: str
     number: int
     port: int = 0
+
+
+class Hop(NamedTuple):
+    """A link of a route, by its sender, and the virtual channel of the packet's urgency class."""
+
+    link: End
+    channel: int
 
 
 class Joint(NamedTuple):
@@ -105,6 +112,14 @@ class FabricPlan(ABC, Generic[U]):
         ``alternate``.
         """
 
+    def channel(self, unit: int, entry: int, channel: int, port: int) -> int:
+        """Return the virtual channel on which a packet leaves a unit by a port.
+
+        It is one of those of the packet's urgency class, by number. The packet came by the port
+        ``entry`` on ``channel``.
+        """
+        return 0
+
     def flit_cycles(self, unit: int, port: int) -> int:
         """Return the cycles between flits on the link at a port, in either direction."""
         return 1
@@ -153,14 +168,30 @@ class FabricPlan(ABC, Generic[U]):
             unit = end.number
 
     @property
+    def class_channels(self) -> int:
+        """Virtual channels of each urgency class."""
+        return 1
+
+    @property
     def alternates(self) -> Sequence[bool]:
         """Values of ``alternate`` that a source may choose."""
         return (False,)
 
-    def hops(self, source: int, destination: int) -> Iterator[tuple[End, End]]:
-        """Yield each link that a packet may take, with one that may follow it."""
+    def hops(self, source: int, destination: int) -> Iterator[tuple[Hop, Hop]]:
+        """Yield each hop that a packet may take, with one that may follow it."""
         for alternate in self.alternates:
-            yield from pairwise(self.route(source, destination, alternate=alternate))
+            yield from pairwise(self.channels(source, destination, alternate=alternate))
+
+    def channels(self, source: int, destination: int, *, alternate: bool = False) -> list[Hop]:
+        """Return the hops of a route."""
+        entry, channel = self.homes[source][1], 0
+        first, *links = self.route(source, destination, alternate=alternate)
+        found = [Hop(first, channel)]
+        for link in links:
+            channel = self.channel(link.number, entry, channel, link.port)
+            found.append(Hop(link, channel))
+            entry = self.units[link.number].ends[link.port].port
+        return found
 
     def loads(self, flits: Mapping[tuple[int, int], int]) -> Counter[End]:
         """Return the flits on each link, given the flits between pairs of addresses."""

@@ -33,6 +33,8 @@ __all__ = [
     "ProtocolSpec",
     "Routes",
     "absent_fields",
+    "buffer_names",
+    "most_buffer_flits",
 ]
 
 HEADER_BITS = 56
@@ -174,7 +176,27 @@ _MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
 # Numbers must distinguish as many packets before the expected one as after it.
 _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
-_MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["link_sequence"].bits - 1) - 1
+
+
+def most_buffer_flits(channels: int) -> int:
+    """Return the flits of the largest buffer that link sequence numbers can cover.
+
+    Parameters
+    ----------
+    channels : int
+        Virtual channels of each urgency class, a power of two; see ``ProtocolSpec.header``.
+    """
+    return (1 << HEADER_FIELDS["link_sequence"].bits - 1) // channels - 1
+
+
+def buffer_names(channels: int) -> tuple[str, ...]:
+    """Return the names of buffers by number, with some virtual channels per urgency class."""
+    if channels == 1:
+        return DATA_CIRCUITS
+    return tuple(f"{name}_{k}" for name in DATA_CIRCUITS for k in range(channels))
+
+
+_MOST_BUFFER_FLITS = most_buffer_flits(1)
 
 _LEAST_AUTO = 16
 """Least value of ``ack_interval: auto``, which keeps 21 ports at full rate with default sizes."""
@@ -392,13 +414,43 @@ class ProtocolSpec(FileModel, validate_default=True):
         return None
 
     @property
+    def channels(self) -> int:
+        """Virtual channels of each urgency class, a power of two."""
+        return 1
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Names of the buffers of an input, one for each virtual channel of each urgency class.
+
+        A flit's ``circuit`` is the number of its buffer; that behind the last one is of control
+        flits.
+        """
+        return buffer_names(self.channels)
+
+    @property
+    def header(self) -> Mapping[str, Place]:
+        """Place of each header field: ``HEADER_FIELDS``, with one virtual channel per class.
+
+        With more, each number of a buffer has more bits. Link sequence numbers and credit limits
+        have as many fewer, so that the header stays as long.
+        """
+        more = self.channels.bit_length() - 1
+        wider = {"circuit": more, "credit_circuit": more}
+        wider |= {"link_sequence": -more, "credit_limit": -more}
+        stay = ("kind", "circuit", "credit_circuit")
+        return {
+            name: Place(low + (0 if name in stay else more), bits + wider.get(name, 0))
+            for name, (low, bits) in HEADER_FIELDS.items()
+        }
+
+    @property
     def fields(self) -> dict[str, int]:
         """Width of each header field as stored in hardware.
 
         ``phase`` is one of the phases, ``online`` for a unicast, or behind it for all that are
         none.
         """
-        bits = {name: place.bits for name, place in HEADER_FIELDS.items()}
+        bits = {name: place.bits for name, place in self.header.items()}
         return {**bits, "phase": (self.phases + 1).bit_length()}
 
     @property

@@ -182,7 +182,8 @@ class SwitchSpec(FileModel):
         numbers = (self.data_width, self.format, self.operation, self.overflow)
         sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
         routes = [] if self.protocol.routes is None else [self.protocol.routes.shape_name]
-        said = repr((PROTOCOL_VERSION, *numbers, *sizes, *routes)).encode()
+        channels = [] if self.protocol.channels == 1 else [self.protocol.channels]
+        said = repr((PROTOCOL_VERSION, *numbers, *sizes, *routes, *channels)).encode()
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 
     def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:

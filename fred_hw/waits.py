@@ -37,13 +37,16 @@ class Wait(NamedTuple):
         own send; "send": of an endpoint; "ack": packets of a source that wait for an ack.
     place : End or int
         Sender of the link, or address of the endpoint.
-    channel : int
-        Virtual channel.
+    urgency : int
+        Urgency class.
+    channel : int, optional
+        Virtual channel of a link queue, by number in its class.
     """
 
     kind: str
     place: End | int
-    channel: int
+    urgency: int
+    channel: int = 0
 
 
 class Dependency(NamedTuple):
@@ -83,7 +86,7 @@ class WaitGraph(NamedTuple):
 
 
 def wait_graph(
-    plan: FabricPlan[Any], channels: Iterable[int] = (0,), acceptance: str = "bounded"
+    plan: FabricPlan[Any], classes: Iterable[int] = (0,), acceptance: str = "bounded"
 ) -> WaitGraph:
     """Return what waits for what in a fabric.
 
@@ -91,31 +94,38 @@ def wait_graph(
     ----------
     plan : FabricPlan
         The fabric.
-    channels : iterable of int
-        Virtual channels; no wait leads from one to another.
+    classes : iterable of int
+        Urgency classes; no wait leads from one to another.
     acceptance : str
         One of ``ACCEPTANCE``.
     """
     edges: dict[Wait, dict[Wait, tuple[int, int]]] = {}
-    for channel, pair in product(channels, permutations(range(plan.addresses), 2)):
-        for wait, needed in _of_message(plan, channel, *pair, acceptance):
+    for urgency, pair in product(classes, permutations(range(plan.addresses), 2)):
+        for wait, needed in _of_message(plan, urgency, *pair, acceptance):
             edges.setdefault(wait, {}).setdefault(needed, pair)
     return WaitGraph(edges)
 
 
 def _of_message(
-    plan: FabricPlan[Any], channel: int, source: int, destination: int, acceptance: str
+    plan: FabricPlan[Any], urgency: int, source: int, destination: int, acceptance: str
 ) -> Iterator[tuple[Wait, Wait]]:
     """Yield the waits of packets from a source to a destination."""
     unit, port = plan.homes[source]
-    first = Wait("link queue", plan.units[unit].ends[port], channel)
-    send, ack = Wait("send", source, channel), Wait("ack", source, channel)
+    first = Wait("link queue", plan.units[unit].ends[port], urgency)
+    send, ack = Wait("send", source, urgency), Wait("ack", source, urgency)
     yield send, first
     yield send, ack
     yield ack, first
-    for link, following in plan.hops(source, destination):
-        yield Wait("link queue", link, channel), Wait("link queue", following, channel)
+    received = Wait("receive queue", destination, urgency)
+    for one, following in plan.hops(source, destination):
+        queue = Wait("link queue", following.link, urgency, following.channel)
+        yield Wait("link queue", one.link, urgency, one.channel), queue
+        if acceptance == "endless" and following.link == _last(plan, destination):
+            yield queue, received
     if acceptance == "endless" and destination < plan.endpoints:
-        received = Wait("receive queue", destination, channel)
-        yield Wait("link queue", End("unit", *plan.homes[destination]), channel), received
-        yield received, Wait("send", destination, channel)
+        yield received, Wait("send", destination, urgency)
+
+
+def _last(plan: FabricPlan[Any], destination: int) -> End | None:
+    """Return the link to an endpoint, by its sender; None of a controller without an endpoint."""
+    return End("unit", *plan.homes[destination]) if destination < plan.endpoints else None

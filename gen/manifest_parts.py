@@ -5,10 +5,23 @@ from typing import Any
 
 from fred_hw.control.registers import RegisterMap
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
-from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
+from fred_hw.protocol import (
+    CIRCUITS,
+    CRC_BITS,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    KINDS,
+    ProtocolSpec,
+)
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["controlled", "placed", "streams"]
+__all__ = ["controlled", "header_fields", "placed", "streams"]
+
+
+def header_fields(protocol: ProtocolSpec) -> dict[str, list[int]]:
+    """Return offset and width of each field of ``tuser``."""
+    fields = {name: list(place) for name, place in protocol.header.items()}
+    return fields | {"crc": [HEADER_BITS, CRC_BITS]}
 
 
 def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str, Any]:
@@ -17,7 +30,6 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
     If the sources of ``spec`` choose routes, there is one more kind, and acks, nacks and credits of
     routers carry the load of routes.
     """
-    fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     chooses = spec is not None and spec.protocol.routes is not None
     crowding = {
         direction: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
@@ -27,7 +39,7 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
         "streams": {
             "slave": slave,
             "master": master,
-            "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
+            "tuser": header_fields(ProtocolSpec() if spec is None else spec.protocol),
             "kinds": [*KINDS, *(["alternate"] if chooses else [])],
             **({"crowding": crowding} if chooses else {}),
             "circuits": list(CIRCUITS),

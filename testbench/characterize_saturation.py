@@ -121,9 +121,13 @@ def senders(mesh: MeshSpec, pattern: str) -> int:
 
 
 def capacity(mesh: MeshSpec, pattern: str) -> float:
-    """Return the load at which X-Y routing fills the busiest link [flits per sender and cycle]."""
+    """Return the load at which X-Y routing fills the busiest link [flits per sender and cycle].
+
+    Routes of a torus are its own, row first too.
+    """
     flows = _flows(mesh, pattern)
-    loads = mesh.with_changes(routing="xy").plan.loads(dict.fromkeys(flows, 1))
+    plain = mesh if mesh.wrap else mesh.with_changes(routing="xy")
+    loads = plain.plan.loads(dict.fromkeys(flows, 1))
     return len(flows) / senders(mesh, pattern) / max(loads.values())
 
 

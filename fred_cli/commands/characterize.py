@@ -120,6 +120,8 @@ def command(
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
     spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
+    if level == "router" and spec.wrap:  # cycles are those from port to port of lone routers
+        raise InputError(spec_source, "wrap", "must be false with --level router, not true")
     if lanes is not None:
         _check_lanes(spec, lanes)
     names = load_testbench(simulator)

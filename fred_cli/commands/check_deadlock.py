@@ -38,18 +38,18 @@ def command(fabric: Path, changes: tuple[str, ...], acceptance: str, as_json: bo
     All messages between all addresses are considered, on each virtual channel and each route that
     hardware can take. Exit status 1 means that there is a cycle; its waits are printed.
     """
-    from fred_hw.protocol import DATA_CIRCUITS
+    from fred_hw.protocol import DATA_COUNT
     from fred_hw.waits import wait_graph
 
     plan, name = _plan(str(fabric), changes)
     with progress(f"collecting waits of {name}"):
-        graph = wait_graph(plan, range(len(DATA_CIRCUITS)), acceptance)
+        graph = wait_graph(plan, range(DATA_COUNT), acceptance)
         cycle = graph.cycle()
     rows = [
         (kind, count, sum(len(needs) for one, needs in graph.edges.items() if one.kind == kind))
         for kind, count in sorted(graph.counts.items())
     ]
-    steps = [_words(plan, one, DATA_CIRCUITS) for one in cycle]
+    steps = [_words(plan, one) for one in cycle]
     if as_json:
         keys = ("kind", "nodes", "edges")
         waits = [dict(zip(keys, row, strict=True)) for row in rows]
@@ -78,13 +78,14 @@ def _plan(source: str, changes: tuple[str, ...]) -> "tuple[FabricPlan[Any], str]
     return Plane(wafer), wafer.name
 
 
-def _words(
-    plan: "FabricPlan[Any]", found: "Dependency", channels: tuple[str, ...]
-) -> dict[str, str]:
+def _words(plan: "FabricPlan[Any]", found: "Dependency") -> dict[str, str]:
     """Return a wait of a cycle for output."""
+    from fred_hw.protocol import buffer_names
+
+    each = plan.class_channels
     return {
         "waits": f"{found.wait.kind} {_place(plan, found.wait)}",
-        "channel": channels[found.wait.channel],
+        "channel": buffer_names(each)[found.wait.urgency * each + found.wait.channel],
         "message": f"{plan.end_name(found.source)} to {plan.end_name(found.destination)}",
     }
 

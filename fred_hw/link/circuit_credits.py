@@ -66,7 +66,9 @@ class CircuitCredits(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitCredits", spec)
         protocol = spec.protocol
-        self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
+        each = "" if protocol.channels == 1 else f"_v{protocol.channels}"
+        sizes = f"b{protocol.buffer_packets}_k{protocol.packet_flits}{each}"
+        self.unit_name = f"circuit_credits_{sizes}"
         members = {
             "grant": In(1),
             "limit": In(link_sequence_bits(spec)),

@@ -4,7 +4,6 @@ from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from fred_hw.protocol import CONTROL, DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -50,13 +49,14 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    limit : Out(ArrayLayout(link_sequence_bits(spec), 3))
-        Credit limit of each virtual channel.
-    synced : Out(3)
-        High for a cycle when the neighbour requests the limit of a channel, changed or not.
+    limit : Out(ArrayLayout(link_sequence_bits(spec), B))
+        Credit limit of each of the B buffers.
+    synced : Out(B)
+        High for a cycle when the neighbour requests the limit of a buffer, changed or not.
     """
-    limits = data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)
-    return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
+    buffers = len(spec.protocol.buffers)
+    limits = data.ArrayLayout(link_sequence_bits(spec), buffers)
+    return wiring.Signature({"limit": Out(limits), "synced": Out(buffers)})
 
 
 def grant_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -64,10 +64,10 @@ def grant_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    valid, circuit, limit : Out(1), Out(2), Out(link_sequence_bits(spec))
-        High for a cycle when the neighbour reports a limit, with its channel.
+    valid, circuit, limit : Out(1), Out(circuit), Out(link_sequence_bits(spec))
+        High for a cycle when the neighbour reports a limit, with its buffer.
     """
-    circuit, limit = CONTROL.bit_length(), link_sequence_bits(spec)
+    circuit, limit = spec.protocol.fields["circuit"], link_sequence_bits(spec)
     return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
 
 

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
-from fred_hw.protocol import ALTERNATE, CONTROL, DATA_COUNT, HANDSHAKE_FIELDS, Kind
+from fred_hw.protocol import ALTERNATE, HANDSHAKE_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -32,7 +32,7 @@ class Deframer(Unit):
 
     Flits of a packet are handed on in order; if one is missing, all after it are dropped. A packet
     ends if no flit of it arrives for ``packet_timeout_cycles``, or if the neighbour requests
-    credits on its channel: later flits of it do not continue a packet.
+    credits for its buffer: later flits of it do not continue a packet.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Deframer(Unit):
     -------
     i : In(link_flit_signature(spec))
         The link.
-    o : Out(arrival_signature(spec)).array(3)
-        Flits of each virtual channel; a flit whose queue is not ready is lost.
+    o : Out(arrival_signature(spec)).array(B)
+        Flits to each of the B buffers; a flit whose queue is not ready is lost.
     handshake : Out(handshake_signature())
         Received handshakes.
     down : In(1)
@@ -90,7 +90,7 @@ class Deframer(Unit):
         names = ("dropped", "came", "kind_error", "length_error", "overflow")
         members = {
             "i": In(link_flit_signature(spec)),
-            "o": Out(arrival_signature(spec)).array(DATA_COUNT),
+            "o": Out(arrival_signature(spec)).array(len(spec.protocol.buffers)),
             "handshake": Out(handshake_signature()),
             "down": In(1),
             "message": Out(message_signature(spec)),
@@ -156,7 +156,7 @@ class Deframer(Unit):
         """Output messages and grants; return whether a data flit and whether a sync arrived."""
         protocol = self.spec.protocol
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
-        nowhere = header.circuit == CONTROL
+        nowhere = _from(header.circuit, len(protocol.buffers))
         long = _above(header.last, protocol.packet_flits - 1) | (header.index > header.last)
         reports = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = flow["phase"] > protocol.online
@@ -176,7 +176,7 @@ class Deframer(Unit):
             *(self.message.payload[name].eq(flow[name]) for name in FLOW),
             self.message.payload.kind.eq(header.kind),
             self.message.payload.sequence.eq(header.sequence),
-            self.credit.grant.valid.eq(good & (header.credit_circuit != CONTROL)),
+            self.credit.grant.valid.eq(good & (header.credit_circuit != len(protocol.buffers))),
             self.credit.grant.circuit.eq(header.credit_circuit),
             self.credit.grant.limit.eq(header.credit_limit),
         ]
@@ -190,7 +190,7 @@ class Deframer(Unit):
         # Sequence numbers wrap, and a source may send anything: compare the whole headers.
         kind = () if protocol.routes is None else ("kind",)
         fields = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
-        opened, circuit, packet = Signal(), Signal(2), Signal.like(fields)
+        opened, circuit, packet = Signal(), Signal.like(header.circuit), Signal.like(fields)
         next_index = Signal.like(header.index)
         timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (
@@ -274,3 +274,8 @@ class Deframer(Unit):
 def _above(field: Value, highest: int) -> Value:
     """Return whether a field exceeds a number; constant 0 if it cannot."""
     return field > highest if highest < (1 << len(field)) - 1 else Const(0, 1)
+
+
+def _from(field: Value, first: int) -> Value:
+    """Return whether a field is a number or above it."""
+    return field >= first if first < (1 << len(field)) - 1 else field == first

@@ -28,7 +28,7 @@ def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     valid : Out(1)
         High for one cycle per flit; nothing can hold a flit back.
-    header : Out(header_layout())
+    header : Out(header_layout(protocol))
         See ``header_layout``.
     data : Out(data_width)
         Payload; 0 in control flits.
@@ -52,4 +52,4 @@ def framed_signature(spec: SwitchSpec) -> stream.Signature:
 
 
 def _parts(spec: SwitchSpec) -> dict[str, object]:
-    return {"header": header_layout(), "data": spec.data_width, "crc": CRC_BITS}
+    return {"header": header_layout(spec.protocol), "data": spec.data_width, "crc": CRC_BITS}

@@ -28,7 +28,7 @@ class FlitCheck(Unit):
         The link.
     good, bad : Out(1)
         High for a cycle per flit with a right, with a wrong CRC.
-    header, data : Out(header_layout()), Out(data_width)
+    header, data : Out(header_layout(protocol)), Out(data_width)
         The flit.
 
     Timing
@@ -52,7 +52,7 @@ class FlitCheck(Unit):
             "i": In(link_flit_signature(spec)),
             "good": Out(1),
             "bad": Out(1),
-            "header": Out(header_layout()),
+            "header": Out(header_layout(spec.protocol)),
             "data": Out(spec.data_width),
         }
         super().__init__(members)

@@ -12,9 +12,7 @@ from fred_hw.gates.select import next_grant, selected
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import (
     ALTERNATE,
-    CONTROL,
     CRC_BITS,
-    DATA_COUNT,
     HANDSHAKE_FIELDS,
     HEADER_BITS,
     Kind,
@@ -38,8 +36,8 @@ class Framer(Unit):
     """Put data flits and control messages on a link, and report credits with them.
 
     The order is handshakes, control messages, requests for missing credits, data, and credits that
-    no other flit carried. Changed limits are reported one at a time, round-robin over the virtual
-    channels, each with its value in the cycle in which its flit is taken: an offered flit may
+    no other flit carried. Changed limits are reported one at a time, round-robin over the
+    buffers, each with its value in the cycle in which its flit is taken: an offered flit may
     change until then.
 
     Parameters
@@ -60,9 +58,9 @@ class Framer(Unit):
         flit that was offered before; all limits must be reported again.
     here : In(limit_signature(spec))
         Limits to report.
-    lacks, link_sequence : In(3), In(ArrayLayout(link_sequence_bits(spec), 3))
-        For each channel whether credits are missing, which must be requested if this lasts for
-        ``timeout_cycles``; and its next sequence number.
+    lacks, link_sequence : In(B), In(ArrayLayout(link_sequence_bits(spec), B))
+        For each of the B buffers whether credits are missing, which must be requested if this lasts
+        for ``timeout_cycles``; and its next sequence number.
     crowding : In(crowding_layout())
         If sources choose routes: load to send with control messages and credits.
     o : Out(framed_signature(spec))
@@ -91,6 +89,7 @@ class Framer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Framer", spec)
         self.unit_name = sized_name("framer", spec)
+        buffers = len(spec.protocol.buffers)
         members = {
             "i": In(stream.Signature(checked_layout(spec))),
             "message": In(message_stream(spec)),
@@ -98,12 +97,17 @@ class Framer(Unit):
             "down": In(1),
             "begins": In(1),
             "here": In(limit_signature(spec)),
-            "lacks": In(DATA_COUNT),
-            "link_sequence": In(data.ArrayLayout(link_sequence_bits(spec), DATA_COUNT)),
+            "lacks": In(buffers),
+            "link_sequence": In(data.ArrayLayout(link_sequence_bits(spec), buffers)),
             **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
             "o": Out(framed_signature(spec)),
         }
         super().__init__(members)
+
+    @property
+    def _control(self) -> int:
+        """Number behind those of buffers, of control flits and for no credits."""
+        return len(self.spec.protocol.buffers)
 
     def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()
@@ -123,21 +127,22 @@ class Framer(Unit):
             behind.eq(self.down & handshake),
             reports.eq(gone & ~handshake),
         ]
-        header = Signal(header_layout())
+        header = Signal(header_layout(self.spec.protocol))
+        control = self._control
         m.d.comb += [
             syncs.eq(sync_granted),
-            header.credit_circuit.eq(Mux(handshake, CONTROL, credit_circuit)),
+            header.credit_circuit.eq(Mux(handshake, control, credit_circuit)),
             header.credit_limit.eq(Mux(handshake, 0, limit)),
         ]
         with m.If(handshake):
-            m.d.comb += [header.kind.eq(Kind.HANDSHAKE), header.circuit.eq(CONTROL)]
+            m.d.comb += [header.kind.eq(Kind.HANDSHAKE), header.circuit.eq(control)]
             m.d.comb += [header[name].eq(self.handshake.payload[name]) for name in HANDSHAKE_FIELDS]
         with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):
             own = self.message.payload
             m.d.comb += [
-                header.circuit.eq(CONTROL),
+                header.circuit.eq(control),
                 header.kind.eq(own.kind),
                 header.sequence.eq(own.sequence),
             ]
@@ -150,7 +155,7 @@ class Framer(Unit):
                 header.link_sequence.eq(sync_link_sequence),
             ]
         with m.Else():
-            m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
+            m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(control)]
             self._report_crowding(m, header)
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
@@ -217,18 +222,19 @@ class Framer(Unit):
         return parities ^ rest ^ broken
 
     def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether a limit is to be reported, its virtual channel, and the limit.
+        """Return whether a limit is to be reported, its buffer, and the limit.
 
-        The channel is chosen a cycle ahead; the limit is the current one.
+        The buffer is chosen a cycle ahead; the limit is the current one.
         """
         bits, most = link_sequence_bits(self.spec), self.spec.protocol.buffer_flits
-        circuit = Signal(2, init=CONTROL)
-        changed, behind = Signal(DATA_COUNT), Signal(DATA_COUNT)
+        control, requests = self._control, self.here.synced
+        circuit = Signal(self.spec.protocol.fields["circuit"], init=control)
+        changed, behind = Signal.like(requests), Signal.like(requests)
         chosen, later = next_grant(m, "report", changed, behind)
-        news = wire(m, "news", selected(circuit, list(changed)) & (circuit != CONTROL))
+        news = wire(m, "news", selected(circuit, list(changed)) & (circuit != control))
         loads = taken | (~news & ~kept)
         with m.If(loads):
-            m.d.sync += circuit.eq(CONTROL)
+            m.d.sync += circuit.eq(control)
         for number, here in enumerate(self.here.limit):
             reported = Signal(bits, name=f"reported_{number}", init=most)
             asked = Signal(name=f"asked_{number}")
@@ -237,21 +243,22 @@ class Framer(Unit):
                 m.d.sync += [circuit.eq(number), behind.eq(later)]
             with m.If(taken & (circuit == number)):
                 m.d.sync += [reported.eq(here), asked.eq(0)]
-            with m.If(self.here.synced[number] | self.begins):
+            with m.If(requests[number] | self.begins):
                 m.d.sync += asked.eq(1)
         return news, circuit, selected(circuit, list(self.here.limit))
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether to request missing credits, the virtual channel, and its next number.
+        """Return whether to request missing credits, the buffer, and its next number.
 
         Called with whether a question is taken, and whether one is offered and is not.
         """
         timeout = self.spec.protocol.timeout_cycles
         timer, due, still = Signal(range(timeout + 1)), Signal(), Signal()
-        circuit, following = Signal(2), Signal(2)
+        bits = self.spec.protocol.fields["circuit"]
+        circuit, following = Signal(bits), Signal(bits)
         link_sequence = Signal(link_sequence_bits(self.spec))
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
-        for number in range(DATA_COUNT):
+        for number in range(len(self.lacks)):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
         # An offered flit stays the same even if a packet has started since; the packet follows it.

@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.gates.stream_register import StreamRegister
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_BITS
+from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -43,16 +43,16 @@ class Sender(Unit):
     -------
     credit : In(credit_signature(spec))
         Credits from the ``Deframer`` of the other direction.
-    space : Out(3)
-        For each channel whether the neighbour has space for a largest packet.
-    start : In(3)
-        A packet starts on the channel; at most one, and only while there is ``space``.
+    space : Out(B)
+        For each of the neighbour's B buffers whether it has space for a largest packet.
+    start : In(B)
+        A packet starts to the buffer; at most one, and only while there is ``space``.
     length : In(last)
         Index of its last flit.
     link_sequence : Out(link_sequence_bits(spec))
         Sequence number of the last started packet, from the cycle after its start on.
-    wanted : In(3)
-        Channels on which a packet waits to start: while there is space, their missing credits need
+    wanted : In(B)
+        Buffers for which a packet waits to start: while there is space, their missing credits need
         not be requested.
     handshake : In(stream.Signature(handshake_layout()))
         Handshakes to send, see ``sending_signature``.
@@ -102,13 +102,14 @@ class Sender(Unit):
         self.spec = check_spec("Sender", spec)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
+        buffers = len(spec.protocol.buffers)
         members = {
             "credit": In(credit_signature(spec)),
-            "space": Out(DATA_COUNT),
-            "start": In(DATA_COUNT),
+            "space": Out(buffers),
+            "start": In(buffers),
             "length": In(spec.protocol.fields["last"]),
             "link_sequence": Out(link_sequence_bits(spec)),
-            "wanted": In(DATA_COUNT),
+            "wanted": In(buffers),
             "handshake": In(stream.Signature(handshake_layout())),
             **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
             "empty": Out(1),
@@ -136,10 +137,14 @@ class Sender(Unit):
         leaving = framer.i.payload.frame
         m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
         ends = self.gone & leaving.last
-        held, there, begun = Signal.like(self.link_sequence), Signal(DATA_COUNT), Signal(DATA_COUNT)
+        held, there, begun = (
+            Signal.like(self.link_sequence),
+            Signal.like(self.start),
+            Signal.like(self.start),
+        )
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
-        for number, name in enumerate(DATA_CIRCUITS):
+        for number, name in enumerate(self.spec.protocol.buffers):
             credits = place(m, f"credits_{name}", CircuitCredits(spec=self.spec))
             grant, ended = self.credit.grant, leaving.circuit == number
             inside = self._packets_inside(m, name, begun[number], ends & ended)
@@ -155,7 +160,7 @@ class Sender(Unit):
                 there[number].eq(inside),
                 self.space[number].eq(credits.space),
                 framer.link_sequence[number].eq(credits.link_sequence),
-                # A virtual channel whose packet is starting or being sent need not request credits.
+                # A buffer whose packet is starting or being sent need not request credits.
                 framer.lacks[number].eq(
                     credits.owed & ~inside & ~(self.wanted[number] & credits.space)
                 ),
@@ -184,7 +189,7 @@ class Sender(Unit):
             m.d.comb += framer.i.payload.eq(queue.o.payload)
 
     def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
-        """Return whether started packets of a virtual channel have not been sent completely.
+        """Return whether started packets of a buffer have not been sent completely.
 
         A start settles late in its cycle, and is counted in the next.
         """

@@ -12,32 +12,38 @@ class Allocator(Matching):
     """Match inputs and outputs of a crossbar, all in the same cycle.
 
     An input requests the output of its most urgent packet whose output is free and has buffer
-    space; an output takes the most urgent request, and serves inputs with the same virtual channel
-    round-robin, counted by packets that start. Both may be sending a packet that ends in this
+    space; an output takes the most urgent request, and serves inputs with the same urgency class
+    round-robin, counted by packets that start. Two virtual channels of a class take turns at an
+    input. Both may be sending a packet that ends in this
     cycle, so that packets follow each other without a gap. A path stays until another packet needs
     its input or its output. A packet whose output was not free when its input was lets ``PASSES``
-    packets on less urgent channels go ahead; then its input waits for it.
+    packets of less urgent classes go ahead; then its input waits for it.
 
     Parameters
     ----------
     ports : int
         Ports P, 2 or more.
+    channels : int, optional
+        Virtual channels of each urgency class, 1 or 2: inputs have B buffers, 3 of each channel.
 
     Members
     -------
-    coming : In(ArrayLayout(P, 3)).array(P)
-        Output of the next packet of each input and channel, one-hot or 0.
-    space : In(3).array(P)
-        Channels of each output that have space for a packet.
+    coming : In(ArrayLayout(P, B)).array(P)
+        Output of the next packet of each input and buffer, one-hot or 0.
+    space : In(B).array(P)
+        Buffers behind each output that have space for a packet.
+    onto : In(ArrayLayout(P, channels)).array(P)
+        With two ``channels``, for each input and its channel: the outputs by which packets go on by
+        channel 1. The same in all cycles.
     starts : In(P)
         Inputs that start a packet on their path.
     holds, closing : In(P), In(P)
         Inputs whose packet continues after this cycle, so that their path must stay; and those of
         them whose packet ends with its next flit, which may arrive in the next cycle.
-    destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
-        Output to which each input has a path, one-hot or 0; and the channel of the path's packet.
-    circuit_to : Out(2).array(P)
-        Channel of the packet for which each output has a path.
+    destination_of, circuit_of : Out(P).array(P), Out(range(B)).array(P)
+        Output to which each input has a path, one-hot or 0; and the buffer of the path's packet.
+    circuit_to : Out(range(B)).array(P)
+        Buffer behind each output for the packet of its path.
 
     Timing
     ------
@@ -52,10 +58,11 @@ class Allocator(Matching):
         The parameter has a wrong type, or is out of range.
     """
 
-    def __init__(self, *, ports: int) -> None:
+    def __init__(self, *, ports: int, channels: int = 1) -> None:
         self.port_count = check_int("Allocator ports", ports, minimum=2)
-        self.unit_name = f"allocator_p{ports}"
-        super().__init__(matching_members(ports))
+        self.channels = check_int("Allocator channels", channels, minimum=1, maximum=2)
+        self.unit_name = f"allocator_p{ports}{'' if channels == 1 else f'_v{channels}'}"
+        super().__init__(matching_members(ports, channels))
 
     def build(self, m: Module) -> None:
         self.match(m)

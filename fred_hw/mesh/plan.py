@@ -1,4 +1,4 @@
-"""The plan of a mesh: routers, their neighbours, addresses and unicast routes."""
+"""The plan of a mesh or a torus: routers, their neighbours, addresses and unicast routes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from fred_hw.fabric_plan import End, FabricPlan, FabricUnit
 
 from .routing import ROUTINGS, Fork
 
-__all__ = ["DIRECTIONS", "MeshPlan", "Place", "Router"]
+__all__ = ["DIRECTIONS", "OPPOSITE", "MeshPlan", "Place", "Router"]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
 """Ports of a router by number. Rows count from north to south, columns from west to east."""
 
 _STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
-_OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
+OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
+"""The direction back."""
 
 
 class Place(NamedTuple):
@@ -76,11 +77,15 @@ class MeshPlan(FabricPlan[Router]):
         Whether each router has an I/O controller where it has no neighbour.
     routing : str
         One of ``ROUTINGS``.
+    wrap : bool, optional
+        Whether the last router of each row and column is a neighbour of the first, as in a torus.
     """
 
-    def __init__(self, *, width: int, height: int, controllers: bool, routing: str) -> None:
+    def __init__(
+        self, *, width: int, height: int, controllers: bool, routing: str, wrap: bool = False
+    ) -> None:
         self.width, self.height = width, height
-        self.controllers, self.routing = controllers, routing
+        self.controllers, self.routing, self.wrap = controllers, routing, wrap
         self.npus = self.endpoints = width * height
 
     @cached_property
@@ -118,22 +123,48 @@ class MeshPlan(FabricPlan[Router]):
 
     def exit(self, unit: int, source: int, destination: int, *, alternate: bool = False) -> int:
         here, start, end = self.units[unit], self.places[source], self.places[destination]
-        across = "" if here.x == end.x else "east" if here.x < end.x else "west"
-        along = "" if here.y == end.y else "south" if here.y < end.y else "north"
+        rule = ROUTINGS[self.routing]
+        across = ("", "east", "west")[rule.step(here.x, end.x, self.width)]
+        along = ("", "south", "north")[rule.step(here.y, end.y, self.height)]
         out = across or along or end.direction
         if across and along:
             pair = source, destination
             fork = Fork(pair, here.x, here.y, start.x, end.x, across, along, alternate)
-            out = ROUTINGS[self.routing].port(fork)
+            out = rule.port(fork)
         return here.directions.index(out)
+
+    @property
+    def class_channels(self) -> int:
+        return ROUTINGS[self.routing].channels
 
     @property
     def alternates(self) -> Sequence[bool]:
         return (False, True) if ROUTINGS[self.routing].chooses else (False,)
 
+    def channel(self, unit: int, entry: int, channel: int, port: int) -> int:
+        here = self.units[unit]
+        out = here.directions[port]
+        return ROUTINGS[self.routing].channel(
+            channel,
+            straight=OPPOSITE.get(here.directions[entry]) == out,
+            wraps=self.wraps(here.x, here.y, out),
+        )
+
+    def wraps(self, x: int, y: int, direction: str) -> bool:
+        """Return whether the link in a direction leads around, from one edge to the other."""
+        return self.wrap and self._inside(x, y, direction) is None
+
     def _neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
         """Return column and row of a neighbouring router; None if there is none."""
+        if other := self._inside(x, y, direction):
+            return other
         across, down = _STEPS[direction]
+        around = (x + across) % self.width, (y + down) % self.height
+        return around if self.wrap and around != (x, y) else None
+
+    def _inside(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
+        """Return column and row of the router next to another, without links that wrap."""
+        across, down = _STEPS.get(direction, (0, 0))
         other = x + across, y + down
         return other if other[0] in range(self.width) and other[1] in range(self.height) else None
 
@@ -148,7 +179,7 @@ class MeshPlan(FabricPlan[Router]):
         if direction == "local":
             return End("npu", x + self.width * y)
         if other := self._neighbour(x, y, direction):
-            port = self._directions(*other).index(_OPPOSITE[direction])
+            port = self._directions(*other).index(OPPOSITE[direction])
             return End("unit", other[0] + self.width * other[1], port)
         return End("controller", self._addresses[Place(x, y, direction)])
 

@@ -112,13 +112,11 @@ class RouteComputation(Unit):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        end, here = self._end(m), self.here
-        # In the order of directions: north, east, south, west, then the local port.
-        toward = wire(
-            m,
-            "toward",
-            Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x, Const(0, 1)),
-        )
+        end, here, routing = self._end(m), self.here, ROUTINGS[self.mesh.routing]
+        east, west = routing.toward(m, here.x, end.x, self.mesh.width)
+        south, north = routing.toward(m, here.y, end.y, self.mesh.height)
+        # In the order of directions, with the local port last.
+        toward = wire(m, "toward", Cat(north, east, south, west, Const(0, 1)))
         arrived = wire(m, "arrived", ~toward.any())
         across = wire(m, "across", toward & 0b01010)
         along = wire(m, "along", toward & 0b00101)
@@ -128,9 +126,9 @@ class RouteComputation(Unit):
             across=across,
             along=along,
             east=across[DIRECTIONS.index("east")],
-            alternate=self.alternate if ROUTINGS[self.mesh.routing].chooses else Const(0, 1),
+            alternate=self.alternate if routing.chooses else Const(0, 1),
         )
-        between = ROUTINGS[self.mesh.routing].between(m, fork)
+        between = routing.between(m, fork)
         leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))
         ports = [DIRECTIONS.index(one) for one in self.directions]
         m.d.comb += [

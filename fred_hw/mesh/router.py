@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -20,9 +20,10 @@ from .allocator import Allocator
 from .crossbar import Crossbar
 from .message_crossing import MessageCrossing
 from .packet_queue import packet_layout
-from .plan import DIRECTIONS
+from .plan import DIRECTIONS, OPPOSITE
 from .route_computation import check_directions, position_layout, router_shape_name
 from .router_input import RouterInput
+from .routing import ROUTINGS
 from .spec import MeshSpec, check_mesh
 
 __all__ = ["ERRORS", "HOP_CYCLES", "MESSAGE_CYCLES", "MeshRouter"]
@@ -110,15 +111,25 @@ class MeshRouter(Unit):
 
     def build(self, m: Module) -> None:
         spec, ports = self.spec, range(self.spec.ports)
+        own = {
+            name: self.mesh.router(self.directions, outside=name == "local")
+            for name in self.directions
+        }
         ins = [
-            place(m, f"in_{name}", RouterInput(mesh=self.mesh, directions=self.directions))
+            place(
+                m,
+                f"in_{name}",
+                RouterInput(mesh=self.mesh, directions=self.directions, outside=name == "local"),
+            )
             for name in self.directions
         ]
         outs = [
-            place(m, f"out_{name}", OutputPort(spec=spec, latency=_CROSSING))
-            for name in self.directions
+            place(m, f"out_{name}", OutputPort(spec=sizes, latency=_CROSSING))
+            for name, sizes in own.items()
         ]
-        sessions = [place(m, f"link_{name}", LinkSession(spec=spec)) for name in self.directions]
+        sessions = [
+            place(m, f"link_{name}", LinkSession(spec=sizes)) for name, sizes in own.items()
+        ]
         messages = place(m, "messages", MessageCrossing(spec=spec))
         tick = self._tick(m)
         for k in ports:
@@ -156,23 +167,26 @@ class MeshRouter(Unit):
 
     def _move(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
         """Start packets that have a path, and move a flit of each in every possible cycle."""
-        spec, count = self.spec, len(ins)
-        allocator = place(m, "allocator", Allocator(ports=count))
+        spec, count, channels = self.spec, len(ins), self.spec.protocol.channels
+        allocator = place(m, "allocator", Allocator(ports=count, channels=channels))
         crossbar = place(m, "crossbar", Crossbar(ports=count, width=spec.data_width))
         sources = [
             place(m, f"source_{name}", UnicastSequencer(spec=spec)) for name in self.directions
         ]
         spaces = Signal(count)
         m.d.comb += [
-            spaces[k].eq(selected(allocator.circuit_to[k], list(out.injection.space)))
+            spaces[k].eq(selected(_own(out, allocator.circuit_to[k]), list(out.injection.space)))
             for k, out in enumerate(outs)
         ]
+        if channels > 1:
+            self._choose_channels(m, allocator)
         for k, (port, source) in enumerate(zip(ins, sources, strict=True)):
-            circuit, path = allocator.circuit_of[k], allocator.destination_of[k]
+            circuit, path = _own(port, allocator.circuit_of[k]), allocator.destination_of[k]
             self._look(m, port, source, circuit, path, spaces)
+            coming = [port.head.coming[c] for c in range(len(port.spec.protocol.buffers))]
             m.d.comb += [
-                allocator.coming[k].eq(port.head.coming),
-                allocator.space[k].eq(outs[k].injection.space),
+                allocator.coming[k].as_value().eq(self._among_all(coming)),
+                allocator.space[k].eq(self._among_all(list(outs[k].injection.space))),
                 allocator.starts[k].eq(source.start),
                 allocator.holds[k].eq(source.lasts),
                 allocator.closing[k].eq(source.closing),
@@ -192,7 +206,7 @@ class MeshRouter(Unit):
             mine = wire(m, f"paths_to_{j}", Cat(path[j] for path in allocator.destination_of))
             injection, descriptor = out.injection, out.injection.descriptor
             m.d.comb += [
-                injection.circuit.eq(allocator.circuit_to[j]),
+                injection.circuit.eq(_own(out, allocator.circuit_to[j])),
                 *(getattr(injection, name).eq((mine & own).any()) for name, own in moves.items()),
                 descriptor.phase.eq(spec.protocol.online),
                 *(
@@ -204,6 +218,36 @@ class MeshRouter(Unit):
             wiring.connect(m, crossbar.o[j], out.i)
         if spec.protocol.routes is not None:
             self._report(m, ins, outs)
+
+    def _among_all(self, values: Sequence[Value]) -> Value:
+        """Return values of a port's buffers as those of all buffers of a link between routers.
+
+        A link to an NPU has one virtual channel per class, as if only channel 0 were used.
+        """
+        missing = len(self.spec.protocol.buffers) // len(values) - 1
+        return Cat(Cat(value, Const(0, missing * len(value))) for value in values)
+
+    def _choose_channels(self, m: Module, allocator: Allocator) -> None:
+        """Report, for each input and virtual channel, the outputs that lead to channel 1."""
+        routing, here = ROUTINGS[self.mesh.routing], self.position
+        last_x, last_y = self.mesh.width - 1, self.mesh.height - 1
+        edges = {
+            "north": here.y == 0,
+            "east": here.x == last_x,
+            "south": here.y == last_y,
+            "west": here.x == 0,
+        }
+        for k, before in enumerate(self.directions):
+            for channel in range(self.spec.protocol.channels):
+                onto: list[Value] = []
+                for out in self.directions:
+                    straight = OPPOSITE.get(before) == out
+                    inner, around = (
+                        Const(routing.channel(channel, straight=straight, wraps=wraps), 1)
+                        for wraps in (False, True)
+                    )
+                    onto.append(Mux(edges[out], around, inner) if out in edges else inner)
+                m.d.comb += allocator.onto[k][channel].eq(Cat(onto))
 
     def _report(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
         """Report each output's load to all neighbours: packets that have not started."""
@@ -240,7 +284,7 @@ class MeshRouter(Unit):
                 head.broken[c],
                 head.here[c] & (head.coming[c] & path).any(),
             )
-            for c in range(DATA_COUNT)
+            for c in range(len(port.spec.protocol.buffers))
         ]
         m.d.comb += [
             Cat(source.valid, source.last, source.broken, source.here).eq(
@@ -254,3 +298,8 @@ class MeshRouter(Unit):
             head.take.eq(source.fire),
             head.finish.eq(source.ending),
         ]
+
+
+def _own(port: RouterInput | OutputPort, buffer: Value) -> Value:
+    """Return the number of a buffer among those of a port, which may have fewer."""
+    return buffer[len(buffer) - port.spec.protocol.fields["circuit"] :]

@@ -1,4 +1,4 @@
-"""Input of a router: one queue per virtual channel."""
+"""Input of a router: one queue per buffer of a virtual channel."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,14 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_kind
 from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import selected
 from fred_hw.link.credits import credit_signature
 from fred_hw.link.flit import link_flit_signature
 from fred_hw.link.message import message_signature
 from fred_hw.link.session import handshake_signature
-from fred_hw.protocol import ALTERNATE, DATA_CIRCUITS, DATA_COUNT
+from fred_hw.protocol import ALTERNATE
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
@@ -52,32 +53,33 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    coming : Out(ArrayLayout(P, 3))
-        Output of the next packet on each channel; see ``NextUnicast``.
-    here : Out(3)
-        Whether that packet may start, for each channel.
-    valid, last, broken : Out(3)
-        For each channel: a flit is at its head; it ends the packet; the rest of the packet is
+    coming : Out(ArrayLayout(P, B))
+        Output of the next packet of each of the B buffers; see ``NextUnicast``.
+    here : Out(B)
+        Whether that packet may start, for each buffer.
+    valid, last, broken : Out(B)
+        For each buffer: a flit is at its head; it ends the packet; the rest of the packet is
         missing and will not arrive.
     descriptor : Out(packet_layout(spec))
-        Descriptor of the packet on the channel ``circuit``.
-    circuit : In(2)
-        Channel that has a path.
+        Descriptor of the packet of the buffer ``circuit``.
+    circuit : In(circuit)
+        Buffer that has a path.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``PacketQueue``.
     """
+    buffers = len(spec.protocol.buffers)
     members = {
-        "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
-        **dict.fromkeys(("here", "valid", "last", "broken"), Out(DATA_COUNT)),
+        "coming": Out(data.ArrayLayout(spec.ports, buffers)),
+        **dict.fromkeys(("here", "valid", "last", "broken"), Out(buffers)),
         "descriptor": Out(packet_layout(spec)),
-        "circuit": In(2),
+        "circuit": In(spec.protocol.fields["circuit"]),
         **dict.fromkeys(("start", "take", "finish"), In(1)),
     }
     return wiring.Signature(members)
 
 
 class RouterInput(Arrivals):
-    """Check received flits, find their output, and queue them by virtual channel.
+    """Check received flits, find their output, and queue them by class and virtual channel.
 
     Parameters
     ----------
@@ -85,6 +87,8 @@ class RouterInput(Arrivals):
         The mesh.
     directions : sequence of str
         Ports of the router, 2 or more of ``DIRECTIONS`` in their order.
+    outside : bool, optional
+        Whether the link leads to an NPU, and so has one virtual channel per class.
 
     Members
     -------
@@ -126,10 +130,11 @@ class RouterInput(Arrivals):
     tick: Signal
     head: Heads
 
-    def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
+    def __init__(self, *, mesh: MeshSpec, directions: Sequence[str], outside: bool = False) -> None:
         self.mesh = check_mesh("RouterInput", mesh)
         self.directions = check_directions("RouterInput", directions)
-        self.spec = spec = mesh.router(self.directions)
+        self.outside = check_kind("RouterInput outside", outside, bool)
+        self.spec = spec = mesh.router(self.directions, outside=outside)
         shape = router_shape_name(mesh, directions)
         self.unit_name = f"router_input_{shape}_w{spec.data_width}_{spec.protocol.suffix}"
         strobes = ("came", "dropped", "length", "kind", "overflow", "stuck", "route")
@@ -149,9 +154,8 @@ class RouterInput(Arrivals):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        queues = [
-            place(m, f"circuit_{name}", PacketQueue(spec=self.spec)) for name in DATA_CIRCUITS
-        ]
+        names = self.spec.protocol.buffers
+        queues = [place(m, f"circuit_{name}", PacketQueue(spec=self.spec)) for name in names]
         head = self.head
         for number, queue in enumerate(queues):
             mine = head.circuit == number
@@ -166,7 +170,7 @@ class RouterInput(Arrivals):
                     for name in ("valid", "last", "broken")
                 ),
             ]
-            coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
+            coming = place(m, f"coming_{names[number]}", NextUnicast(spec=self.spec))
             m.d.comb += [
                 coming.enters.eq(queue.enters),
                 coming.online.eq(1),

@@ -82,6 +82,12 @@ class Routing(ABC):
     algorithm.
     """
 
+    wraps: bool = False
+    """Whether it is for a torus; others are for a mesh."""
+
+    channels: int = 1
+    """Virtual channels of each urgency class that links between routers have."""
+
     chooses: bool = False
     """Whether sources choose one of two routes while none of their packets is in flight."""
 
@@ -92,6 +98,39 @@ class Routing(ABC):
     @abstractmethod
     def between(self, m: "Module", fork: WiredFork) -> "Value":
         """Return ``fork.across`` or ``fork.along`` as hardware, in the routing module."""
+
+    def step(self, here: int, end: int, size: int) -> int:
+        """Return the step toward a destination along a row or a column: 1, -1, or 0 if it is here.
+
+        Parameters
+        ----------
+        here, end, size : int
+            Positions of router and destination in the row or column, and its length.
+        """
+        return (end > here) - (end < here)
+
+    def toward(
+        self, m: "Module", here: "Value", end: "Value", size: int
+    ) -> tuple["Value", "Value"]:
+        """Return as hardware whether ``step`` is 1, and whether it is -1."""
+        return end > here, end < here
+
+    def channel(self, channel: int, *, straight: bool, wraps: bool) -> int:
+        """Return the virtual channel, of the packet's class, on which it leaves a router.
+
+        Hardware is made from it. Nothing but input and output decides, so that all packets of a
+        queue that leave by one output do so on one channel.
+
+        Parameters
+        ----------
+        channel : int
+            Channel on which the packet came; 0 from an NPU.
+        straight : bool
+            Whether the packet leaves in the direction in which it came.
+        wraps : bool
+            Whether it leaves by a link from one edge to the other.
+        """
+        return 0
 
     def forks(self, m: "Module", fork: WiredFork) -> "Value":
         """Return whether a packet may leave its first router by either port, if sources choose."""

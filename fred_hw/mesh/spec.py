@@ -10,13 +10,14 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.file_kinds import MESH
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.protocol import ADDRESSES, ProtocolSpec
+from fred_hw.protocol import ADDRESSES, ProtocolSpec, most_buffer_flits
 from fred_hw.spec import SwitchSpec
 
 from .plan import DIRECTIONS, MeshPlan
 from .routing import ROUTINGS
 
 __all__ = [
+    "ChannelledProtocol",
     "ChoosingProtocol",
     "MeshShape",
     "MeshSpec",
@@ -42,13 +43,30 @@ class MeshShape(FileModel):
         a corner. Otherwise these ports are left out. There are at most 128 NPUs and controllers.
     routing : str
         How routers choose the route of a packet, one of ``ROUTINGS``; see
-        docs/explanation/mesh.md.
+        docs/explanation/mesh.md. A torus needs ``dateline``.
+    wrap : bool
+        Whether the last router of each row and column is a neighbour of the first, as in a torus.
+        Rows and columns then have 1 router or 3 or more, and there are no I/O controllers.
     """
 
     width: Annotated[int, int_range(1, 64)]
     height: Annotated[int, int_range(1, 64)]
     controllers: Annotated[bool, Check(_boolean, schema=lambda: {"type": "boolean"})] = True
     routing: Annotated[str, name_in(ROUTINGS)] = "xy"
+    wrap: Annotated[bool, Check(_boolean, schema=lambda: {"type": "boolean"})] = False
+
+    @model_validator(mode="after")
+    def _wraps(self) -> Self:
+        if ROUTINGS[self.routing].wraps != self.wrap:
+            fit = " or ".join(name for name in ROUTINGS if ROUTINGS[name].wraps == self.wrap)
+            kind = "with wrap" if self.wrap else "without wrap"
+            raise refused(f"routing: must be {fit} {kind}, not {self.routing}")
+        for name in ("width", "height") if self.wrap else ():
+            if getattr(self, name) == 2:
+                raise refused(f"{name}: must be 1, or 3 or more with wrap, not 2")
+        if self.wrap and self.controllers:
+            raise refused("controllers: must be false with wrap, not true")
+        return self
 
     @model_validator(mode="after")
     def _has_routers(self) -> Self:
@@ -74,6 +92,7 @@ class MeshShape(FileModel):
             height=self.height,
             controllers=self.controllers,
             routing=self.routing,
+            wrap=self.wrap,
         )
 
     def choice(self, spec: SwitchSpec) -> Any:
@@ -85,7 +104,7 @@ class MeshShape(FileModel):
         """Part of a generated name for addresses and routes."""
         usual = MeshShape.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
-        parts += [] if self.controllers else ["no_io"]
+        parts += ["torus"] if self.wrap else [] if self.controllers else ["no_io"]
         parts += [] if self.routing == usual else [self.routing]
         return "_".join(parts)
 
@@ -110,6 +129,28 @@ class ChoosingProtocol(ProtocolSpec):
     def suffix(self) -> str:
         """Part of a generated name for these sizes and the mesh."""
         return f"{super().suffix}_{self.shape.shape_name}"
+
+
+class ChannelledProtocol(ProtocolSpec):
+    """Protocol of links whose urgency classes have several virtual channels each.
+
+    Parameters
+    ----------
+    each : int
+        Virtual channels of each class, a power of two.
+    """
+
+    each: int
+
+    @property
+    def channels(self) -> int:
+        """Virtual channels of each urgency class."""
+        return self.each
+
+    @property
+    def suffix(self) -> str:
+        """Part of a generated name for these sizes and the number of virtual channels."""
+        return f"{super().suffix}_v{self.each}"
 
 
 class MeshSpec(FabricSpec, MeshShape):
@@ -148,6 +189,18 @@ class MeshSpec(FabricSpec, MeshShape):
     def _most_ports(self) -> int:
         return 0  # routers do not acknowledge
 
+    @model_validator(mode="after")
+    def _has_numbers(self) -> Self:
+        channels, protocol = ROUTINGS[self.routing].channels, self.protocol
+        most = most_buffer_flits(channels) // protocol.packet_flits
+        if protocol.buffer_packets > most:
+            raise refused(
+                f"protocol.buffer_packets: must be {most} or less in packets of "
+                f"{protocol.packet_flits} flits on links of {channels} virtual channels per class, "
+                f"not {protocol.buffer_packets}"
+            )
+        return self
+
     @property
     def shape(self) -> MeshShape:
         """The mesh without its links."""
@@ -164,9 +217,20 @@ class MeshSpec(FabricSpec, MeshShape):
         """Specification of its link endpoints."""
         return self._unit(len(DIRECTIONS), protocol=self._known(self.protocol))
 
-    def router(self, directions: Sequence[str]) -> SwitchSpec:
-        """Return the sizes of a router with given ports; it has no phases."""
+    def router(self, directions: Sequence[str], *, outside: bool = False) -> SwitchSpec:
+        """Return the sizes of a router with given ports; it has no phases.
+
+        Parameters
+        ----------
+        directions : sequence of str
+            Its ports.
+        outside : bool
+            Whether the sizes are those of a port to an NPU, not to another router.
+        """
         protocol = self._known(self.protocol.with_changes(phases=1))
+        each = ROUTINGS[self.routing].channels
+        if each > 1 and not outside:
+            protocol = ChannelledProtocol(**dict(protocol), each=each)
         return self._unit(len(directions), protocol=protocol)
 
     @property

@@ -1,6 +1,8 @@
 """Choice of the source whose unicast a destination accepts next."""
 
-from amaranth.hdl import Module, Mux, Signal
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
@@ -15,19 +17,24 @@ __all__ = ["DestinationChoice"]
 class DestinationChoice(Unit):
     """Choose one of the sources that request a destination.
 
-    The most urgent virtual channel with a request goes first. Sources with the same channel are
-    served round-robin, starting after the one whose packet started last.
+    The most urgent class with a request goes first. Sources with the same class are served
+    round-robin, starting after the one whose packet started last.
 
     Parameters
     ----------
     sources : int
         Sources, 1 or more.
+    channels : int, optional
+        Virtual channels of each class, 1 or 2. Sources and the destination have a buffer
+        for each, B in all.
 
     Members
     -------
-    picks, coming : In(sources).array(3), In(sources).array(3)
-        For each channel the sources that may send a packet on it next, and the sources whose packet
-        on it has this destination. A source in both requests the destination.
+    picks, coming : In(sources).array(B), In(sources).array(B)
+        For each buffer the sources that may send a packet of it next, and the sources whose packet
+        in it has this destination. A source in both requests the destination.
+    onto : In(sources).array(channels)
+        With several ``channels``: the sources whose packets of a channel go on by channel 1.
     path, starts : In(sources), In(sources)
         The source that has a path to this destination, one-hot or 0; the sources that start a
         packet in this cycle.
@@ -35,8 +42,8 @@ class DestinationChoice(Unit):
         The chosen source gets a path.
     chosen : Out(sources)
         The chosen source, one-hot, or 0 without a request.
-    circuit_to : Out(2)
-        Channel of the packet for which the current path is.
+    circuit_to : Out(range(B))
+        Buffer behind the destination for whose packet the current path is.
 
     Timing
     ------
@@ -53,43 +60,49 @@ class DestinationChoice(Unit):
 
     picks: list[Signal]
     coming: list[Signal]
+    onto: list[Signal]
     path: Signal
     starts: Signal
     begins: Signal
     chosen: Signal
     circuit_to: Signal
 
-    def __init__(self, *, sources: int) -> None:
+    def __init__(self, *, sources: int, channels: int = 1) -> None:
         self.sources = check_int("DestinationChoice sources", sources, minimum=1)
-        self.unit_name = f"destination_choice_p{sources}"
+        self.channels = check_int("DestinationChoice channels", channels, minimum=1, maximum=2)
+        self.unit_name = f"destination_choice_p{sources}{'' if channels == 1 else f'_v{channels}'}"
+        buffers = DATA_COUNT * channels
         members = {
-            "picks": In(sources).array(DATA_COUNT),
-            "coming": In(sources).array(DATA_COUNT),
+            "picks": In(sources).array(buffers),
+            "coming": In(sources).array(buffers),
+            **({"onto": In(sources).array(channels)} if channels > 1 else {}),
             "path": In(sources),
             "starts": In(sources),
             "begins": In(1),
             "chosen": Out(sources),
-            "circuit_to": Out(2),
+            "circuit_to": Out(range(buffers)),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
+        requests = [pick & coming for pick, coming in zip(self.picks, self.coming, strict=True)]
         asks = [
-            wire(m, f"asks_{name}", pick & coming)
-            for name, pick, coming in zip(DATA_CIRCUITS, self.picks, self.coming, strict=True)
+            wire(m, f"asks_{name}", any_of(requests[c * self.channels : (c + 1) * self.channels]))
+            for c, name in enumerate(DATA_CIRCUITS)
         ]
         circuit, began = Signal(2), Signal()
         m.d.comb += [
             circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
             began.eq((self.path & self.starts).any()),
         ]
+        more = self.channels.bit_length() - 1
         with m.If(self.begins):
-            m.d.sync += self.circuit_to.eq(circuit)
+            m.d.sync += self.circuit_to.eq(Cat(self._channel(m, requests), circuit))
         # The source with the path is known earlier than whether it starts.
         behind = wire(m, "behind_path", above(m, "path", self.path))
         last = [Signal(self.sources, name=f"behind_{name}") for name in DATA_CIRCUITS]
         for c, own in enumerate(last):
-            with m.If(began & (self.circuit_to == c)):
+            with m.If(began & (self.circuit_to[more:] == c)):
                 m.d.sync += own.eq(behind)
         # Arbitrate all virtual channels in parallel, and take the result of the most urgent one.
         grants = [
@@ -98,3 +111,10 @@ class DestinationChoice(Unit):
         m.d.comb += self.chosen.eq(
             any_of(gated(grant, circuit == c) for c, grant in enumerate(grants))
         )
+
+    def _channel(self, m: Module, requests: Sequence[Value]) -> Value:
+        """Return the channel by which the packet of the chosen source goes on."""
+        if self.channels == 1:
+            return Const(0, 0)
+        onto = [any_of(requests[k :: self.channels]) & self.onto[k] for k in range(self.channels)]
+        return wire(m, "channel", (self.chosen & any_of(onto)).any())

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import any_of, gated, once_and_twice
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.protocol import DATA_COUNT, buffer_names
 from fred_hw.unit import Unit, place
 
 from .destination_choice import DestinationChoice
@@ -17,15 +17,26 @@ from .source_request import SourceRequest
 __all__ = ["Matching", "matching_members"]
 
 
-def matching_members(ports: int) -> dict[str, Member]:
-    """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`."""
+def matching_members(ports: int, channels: int = 1) -> dict[str, Member]:
+    """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`.
+
+    Parameters
+    ----------
+    ports : int
+        Number of sources, and of destinations.
+    channels : int
+        Virtual channels of each urgency class; see :class:`~fred_hw.mesh.allocator.Allocator`.
+    """
+    buffers = DATA_COUNT * channels
+    onto = data.ArrayLayout(ports, channels)
     return {
-        "coming": In(data.ArrayLayout(ports, DATA_COUNT)).array(ports),
-        "space": In(DATA_COUNT).array(ports),
+        "coming": In(data.ArrayLayout(ports, buffers)).array(ports),
+        "space": In(buffers).array(ports),
+        **({"onto": In(onto).array(ports)} if channels > 1 else {}),
         **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
         "destination_of": Out(ports).array(ports),
-        "circuit_of": Out(2).array(ports),
-        "circuit_to": Out(2).array(ports),
+        "circuit_of": Out(range(buffers)).array(ports),
+        "circuit_to": Out(range(buffers)).array(ports),
     }
 
 
@@ -36,10 +47,13 @@ class Matching(Unit):
     ----------
     port_count : int
         Number of sources, and of destinations.
+    channels : int
+        Virtual channels of each urgency class, 1 or 2.
     """
 
     coming: list[data.View]
     space: list[Signal]
+    onto: list[data.View]
     starts: Signal
     holds: Signal
     closing: Signal
@@ -47,6 +61,7 @@ class Matching(Unit):
     circuit_of: list[Signal]
     circuit_to: list[Signal]
     port_count: int
+    channels: int = 1
 
     def match(self, m: Module, *, blocking: bool = False) -> None:
         """Match all sources and destinations in each cycle.
@@ -77,18 +92,21 @@ class Matching(Unit):
             m.d.sync += path.eq(given[k] | Mux(self.holds[k], path, path & ~ends))
             with m.If(granted[k]):
                 pick = requests[k].pick
-                m.d.sync += self.circuit_of[k].eq(Mux(pick[0], 0, Mux(pick[1], 1, 2)))
+                number: Value = Const(len(pick) - 1, range(len(pick)))
+                for buffer in reversed(range(len(pick) - 1)):
+                    number = Mux(pick[buffer], buffer, number)
+                m.d.sync += self.circuit_of[k].eq(number)
 
     def _shared(self, m: Module) -> list[Value]:
         """Return, for each source, the destinations wanted by other sources, a cycle delayed."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
-            m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT)))
+            m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT * self.channels)))
         once, twice = once_and_twice(m, "wanted", wanted)
         return [twice | (once & ~own) for own in wanted]
 
     def _ask(self, m: Module) -> list[SourceRequest]:
-        """Return, for each source, the virtual channel of its next path."""
+        """Return, for each source, the buffer of its next path."""
         size = self.port_count
         # A path that stays is the same in the next cycle, so destinations in use are known early.
         stays, busy, ending = Signal(size), Signal(size), Signal(size)
@@ -100,30 +118,41 @@ class Matching(Unit):
             # beforehand.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
+        names = buffer_names(self.channels)
         spaces = [
             wire(m, f"space_{name}", Cat(space[c] for space in self.space) | ending)
-            for c, name in enumerate(DATA_CIRCUITS)
+            for c, name in enumerate(names)
         ]
         vacant = [
             wire(m, f"vacant_{name}", space & ~busy)
-            for name, space in zip(DATA_CIRCUITS, spaces, strict=True)
+            for name, space in zip(names, spaces, strict=True)
         ]
         requests: list[SourceRequest] = []
         for k, coming in enumerate(self.coming):
-            request = place(m, f"from_{k}", SourceRequest(destinations=size))
+            request = place(
+                m, f"from_{k}", SourceRequest(destinations=size, channels=self.channels)
+            )
             requests.append(request)
             m.d.comb += [
                 request.stays.eq(stays[k]),
                 request.starts.eq(self.starts[k]),
                 request.circuit_of.eq(self.circuit_of[k]),
             ]
-            for c in range(DATA_COUNT):
+            for c in range(DATA_COUNT * self.channels):
                 m.d.comb += [
                     request.coming[c].eq(coming[c]),
-                    request.spaces[c].eq(spaces[c]),
-                    request.vacant[c].eq(vacant[c]),
+                    request.spaces[c].eq(self._behind(k, c, spaces)),
+                    request.vacant[c].eq(self._behind(k, c, vacant)),
                 ]
         return requests
+
+    def _behind(self, source: int, buffer: int, destinations: Sequence[Value]) -> Value:
+        """Return the destinations of a source's buffer, given those of each buffer behind them."""
+        if self.channels == 1:
+            return destinations[buffer]
+        channel, onto = buffer % 2, self.onto[source]
+        low, high = destinations[buffer - channel], destinations[buffer - channel + 1]
+        return (high & onto[channel]) | (low & ~onto[channel])
 
     def _ends(self, sources: Value) -> Value:
         """Return the destinations on the paths of the given sources."""
@@ -131,21 +160,26 @@ class Matching(Unit):
 
     def _answer(self, m: Module, requests: Sequence[SourceRequest]) -> list[DestinationChoice]:
         """Return, for each destination, the source it accepts if neither is held."""
-        of_circuits = [Cat(request.pick[c] for request in requests) for c in range(DATA_COUNT)]
+        buffers = range(DATA_COUNT * self.channels)
+        of_buffers = [Cat(request.pick[c] for request in requests) for c in buffers]
         choices: list[DestinationChoice] = []
         for j in range(self.port_count):
-            choice = place(m, f"to_{j}", DestinationChoice(sources=self.port_count))
+            choice = place(
+                m, f"to_{j}", DestinationChoice(sources=self.port_count, channels=self.channels)
+            )
             choices.append(choice)
             m.d.comb += [
                 choice.path.eq(Cat(path[j] for path in self.destination_of)),
                 choice.starts.eq(self.starts),
                 self.circuit_to[j].eq(choice.circuit_to),
             ]
-            for c, of_circuit in enumerate(of_circuits):
+            for c, of_buffer in enumerate(of_buffers):
                 m.d.comb += [
-                    choice.picks[c].eq(of_circuit),
+                    choice.picks[c].eq(of_buffer),
                     choice.coming[c].eq(Cat(coming[c][j] for coming in self.coming)),
                 ]
+            for n in range(self.channels) if self.channels > 1 else ():
+                m.d.comb += choice.onto[n].eq(Cat(onto[n][j] for onto in self.onto))
         return choices
 
     def _grant(

@@ -1,6 +1,6 @@
-"""Choice of the virtual channel for which a source requests its next path."""
+"""Choice of the buffer for whose packet a source requests its next path."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
@@ -13,32 +13,35 @@ __all__ = ["SourceRequest"]
 
 
 class SourceRequest(Unit):
-    """Choose the virtual channel for which a source requests its next path.
+    """Choose the buffer for whose packet a source requests its next path.
 
-    The most urgent channel whose destination is vacant goes first. A packet that was passed by
-    ``PASSES`` packets on less urgent channels, although there was space for it, waits for its
-    destination, and no less urgent channel requests a path meanwhile.
+    The most urgent class whose destination is vacant goes first. A packet that was passed by
+    ``PASSES`` packets of less urgent classes, although there was space for it, waits for its
+    destination, and no less urgent class requests a path meanwhile. Two virtual channels of a class
+    take turns, packet by packet.
 
     Parameters
     ----------
     destinations : int
         Destinations, 1 or more.
+    channels : int, optional
+        Virtual channels of each class, 1 or 2. The source has a buffer for each, B in all.
 
     Members
     -------
-    coming : In(destinations).array(3)
-        For each channel the destination of the source's next packet on it, one-hot or 0.
-    spaces, vacant : In(destinations).array(3), In(destinations).array(3)
-        For each channel the destinations with space for a packet, and those of them without a path
-        that stays.
+    coming : In(destinations).array(B)
+        For each buffer the destination of its next packet, one-hot or 0.
+    spaces, vacant : In(destinations).array(B), In(destinations).array(B)
+        For each buffer the destinations with space for a packet of it, and those of them without a
+        path that stays.
     stays : In(1)
         The path of the source stays, so that it requests none.
-    starts, circuit_of : In(1), In(2)
-        The source starts a packet in this cycle; the channel of its path.
-    pick : Out(3)
-        The channel of the request, one-hot or 0.
+    starts, circuit_of : In(1), In(range(B))
+        The source starts a packet in this cycle; the buffer of its path.
+    pick : Out(B)
+        The buffer of the request, one-hot or 0.
     late : Out(1)
-        A packet more urgent than the path's channel waits for its destination.
+        A packet more urgent than that of the path waits for its destination.
 
     Timing
     ------
@@ -63,37 +66,58 @@ class SourceRequest(Unit):
     pick: Signal
     late: Signal
 
-    def __init__(self, *, destinations: int) -> None:
+    def __init__(self, *, destinations: int, channels: int = 1) -> None:
         self.destinations = check_int("SourceRequest destinations", destinations, minimum=1)
-        self.unit_name = f"source_request_p{destinations}"
-        of_circuits = ("coming", "spaces", "vacant")
-        members = {name: In(destinations).array(DATA_COUNT) for name in of_circuits}
+        self.channels = check_int("SourceRequest channels", channels, minimum=1, maximum=2)
+        self.unit_name = f"source_request_p{destinations}{'' if channels == 1 else f'_v{channels}'}"
+        buffers = DATA_COUNT * channels
+        of_buffers = ("coming", "spaces", "vacant")
+        members = {name: In(destinations).array(buffers) for name in of_buffers}
         members |= {
             "stays": In(1),
             "starts": In(1),
-            "circuit_of": In(2),
-            "pick": Out(DATA_COUNT),
+            "circuit_of": In(range(buffers)),
+            "pick": Out(buffers),
             "late": Out(1),
         }
         super().__init__(members)
 
     def build(self, m: Module) -> None:
         may = ~self.stays
+        urgency = self.circuit_of[self.channels.bit_length() - 1 :]  # class of the path
         late = []
-        for c, (coming, spaces, vacant) in enumerate(
-            zip(self.coming, self.spaces, self.vacant, strict=True)
-        ):
-            free = wire(m, f"free_{c}", (coming & vacant).any())
-            m.d.comb += self.pick[c].eq(free & may)
-            if c == DATA_COUNT - 1:  # no virtual channel is less urgent
+        for c in range(DATA_COUNT):
+            own = range(c * self.channels, (c + 1) * self.channels)
+            free = self._able(m, c, may)
+            if c == DATA_COUNT - 1:  # no class is less urgent
                 break
-            reaches = wire(m, f"reaches_{c}", (coming & spaces).any())
+            reaches = wire(
+                m, f"reaches_{c}", any_of((self.coming[k] & self.spaces[k]).any() for k in own)
+            )
             passed = Signal(range(PASSES + 1), name=f"passed_{c}")
-            with m.If(self.starts & (self.circuit_of == c)):
+            with m.If(self.starts & (urgency == c)):
                 m.d.sync += passed.eq(0)
-            with m.Elif(self.starts & (self.circuit_of > c) & reaches & (passed != PASSES)):
+            with m.Elif(self.starts & (urgency > c) & reaches & (passed != PASSES)):
                 m.d.sync += passed.eq(passed + 1)
             waits = wire(m, f"waits_{c}", reaches & (passed == PASSES))
             may &= ~free & ~waits
-            late.append(waits & (self.circuit_of > c))
+            late.append(waits & (urgency > c))
         m.d.comb += self.late.eq(any_of(late))
+
+    def _able(self, m: Module, urgency: int, may: Value) -> Signal:
+        """Pick a buffer of a class if any ``may``; return whether one has a vacant destination."""
+        k = urgency * self.channels
+        free = [(self.coming[n] & self.vacant[n]).any() for n in range(k, k + self.channels)]
+        able = wire(m, f"free_{urgency}", any_of(free))
+        if self.channels == 1:
+            m.d.comb += self.pick[k].eq(able & may)
+            return able
+        last = Signal(name=f"last_{urgency}")
+        with m.If(self.starts & (self.circuit_of[1:] == urgency)):
+            m.d.sync += last.eq(self.circuit_of[0])
+        first, second = (wire(m, f"free_{urgency}_{n}", one) for n, one in enumerate(free))
+        m.d.comb += [
+            self.pick[k].eq(first & (last | ~second) & may),
+            self.pick[k + 1].eq(second & (~last | ~first) & may),
+        ]
+        return able

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fred_hw.fabric_plan import End, FabricPlan, FabricUnit
+from fred_hw.fabric_plan import End, FabricPlan, FabricUnit, Hop
 from fred_hw.spec import SwitchSpec
 
 from .spec import WaferSpec
@@ -122,8 +122,8 @@ class Plane(FabricPlan[Chiplet]):
         links = self.ports_to(chiplet, self.number(child, key % parts))
         return self._chosen(links, key // parts)
 
-    def hops(self, source: int, destination: int) -> Iterator[tuple[End, End]]:
-        """Yield each link that a packet may take, with one that may follow it.
+    def hops(self, source: int, destination: int) -> Iterator[tuple[Hop, Hop]]:
+        """Yield each hop that a packet may take, with one that may follow it.
 
         Tables of unicasts and routes of phases may select any link to the next switch.
         """
@@ -135,7 +135,7 @@ class Plane(FabricPlan[Chiplet]):
                 here = self._receiver(link)
                 if here is not None:
                     outputs = [End("unit", here, out) for out in self.ports_for(here, destination)]
-                    yield from ((link, one) for one in outputs)
+                    yield from ((Hop(link, 0), Hop(one, 0)) for one in outputs)
                     following |= {*outputs}
             links = following
 

@@ -2,11 +2,14 @@
 # Units are created for their names and ports, and generated once.
 """Level: a single router of a mesh, with all ports."""
 
+from typing import Any
+
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
+from gen.manifest_parts import header_fields
 
 from .mesh import OfMesh
 
@@ -18,6 +21,17 @@ class RouterLevel(UnitLevel[MeshSpec], OfMesh):
 
     text = "a router of a mesh file"
     description = "Router of a mesh with the links, virtual circuits and credits of a FRED switch"
+
+    def manifest(self, spec: MeshSpec) -> dict[str, Any]:
+        found, inside = super().manifest(spec), spec.router(DIRECTIONS)
+        if inside.protocol.channels == 1:
+            return found
+        between = {
+            "tuser": header_fields(inside.protocol),
+            "buffers": list(inside.protocol.buffers),
+            "link_digest": inside.digest,
+        }
+        return {**found, "between_routers": between}
 
     def top(self, spec: MeshSpec) -> Unit:
         return MeshRouter(mesh=spec, directions=DIRECTIONS)

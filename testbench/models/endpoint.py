@@ -13,7 +13,6 @@ from fred_hw.protocol import (
     CRC_BITS,
     CRC_REFLECTED,
     HEADER_BITS,
-    HEADER_FIELDS,
     KINDS,
     Kind,
     absent_fields,
@@ -84,10 +83,17 @@ class FlitCodec:
     ----------
     spec : SwitchSpec
         Sizes.
+
+    Attributes
+    ----------
+    control : int
+        Number of the buffer that control flits name, and credits for none.
     """
 
     def __init__(self, spec: SwitchSpec) -> None:
         self._spec, self._bytes = spec, spec.data_width // 8
+        self._places = spec.protocol.header
+        self.control = len(spec.protocol.buffers)
 
     def crc(self, header: int, data: int) -> int:
         """Return the computed CRC of a flit."""
@@ -96,13 +102,13 @@ class FlitCodec:
 
     def pack(self, data: int = 0, **fields: int) -> Flit:
         """Return a flit; missing fields are 0, except that ``credit_circuit`` is none."""
-        fields = {"credit_circuit": CONTROL, **fields}
-        unknown = fields.keys() - HEADER_FIELDS.keys()
+        fields = {"credit_circuit": self.control, **fields}
+        unknown = fields.keys() - self._places.keys()
         if unknown:
             raise ValueError(f"fields must be of {', '.join(FIELDS)}, not {sorted(unknown)}")
         header = 0
         for name, value in fields.items():
-            low, bits = HEADER_FIELDS[name]
+            low, bits = self._places[name]
             header |= (value & ((1 << bits) - 1)) << low
         carries = fields.get("kind", DATA) in CARRYING
         last = not carries or fields.get("index", 0) == fields.get("last", 0)
@@ -110,13 +116,13 @@ class FlitCodec:
 
     def handshake(self, **fields: int) -> Flit:
         """Return the handshake of a compatible endpoint; fields can make it incompatible."""
-        return self.pack(kind=Kind.HANDSHAKE, circuit=CONTROL, **fitting(self._spec) | fields)
+        return self.pack(kind=Kind.HANDSHAKE, circuit=self.control, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
         """Return the fields of a flit; fields that it lacks are 0."""
         fields = {
             name: flit.header >> low & ((1 << bits) - 1)
-            for name, (low, bits) in HEADER_FIELDS.items()
+            for name, (low, bits) in self._places.items()
         }
         return fields | dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
 

@@ -7,9 +7,16 @@ equals "neighbor" for rings of up to four, and differs from five on.
 
 from collections.abc import Callable, Mapping
 
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 
-__all__ = ["PATTERNS"]
+__all__ = ["PATTERNS", "with_routing"]
+
+
+def with_routing(mesh: MeshSpec, routing: str) -> MeshSpec:
+    """Return a mesh with another routing; a torus, without controllers, if that is for one."""
+    wrap = ROUTINGS[routing].wraps
+    return mesh.with_changes(routing=routing, wrap=wrap, controllers=mesh.controllers and not wrap)
 
 
 def _address(mesh: MeshSpec, x: int, y: int) -> int:

@@ -1,4 +1,4 @@
-"""A mesh of Verilated routers under open-loop traffic: latency against load."""
+"""A mesh or torus of Verilated routers under open-loop traffic: latency against load."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +72,14 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
     Raises
     ------
     ValueError
-        Flits have not 32 bits, or routers lack ports.
+        Flits have not 32 bits, or routers lack ports: a mesh without controllers, or a ring.
     SimulatorError
         Verilator is not installed or could not build.
     """
-    if mesh.link.data_width != 32 or not mesh.controllers:
-        raise ValueError("mesh must have flits of 32 bits, and controllers, for the harness")
-    plan, router = mesh.plan, MeshRouter(mesh=mesh, directions=DIRECTIONS)
+    plan = mesh.plan
+    if mesh.link.data_width != 32 or any(one.directions != DIRECTIONS for one in plan.units):
+        raise ValueError("mesh must have flits of 32 bits, and all ports, for the harness")
+    router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
     ends = [[to(mesh, source) for source in range(mesh.routers)] for to in PATTERNS.values()]
     fixed = [[source if end is None else end for source, end in enumerate(row)] for row in ends]
     entries = [

@@ -19,6 +19,7 @@ from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.published import FLIT_BYTES
 from testbench.characterize_saturation import capacity
+from testbench.stimulus.meshes import with_routing
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
@@ -29,8 +30,8 @@ SHAPES = ((4, 4), (5, 4), (8, 8))
 
 
 def mesh_of(width: int, height: int, routing: str = "xy") -> MeshSpec:
-    """Return a mesh with a small payload."""
-    return MeshSpec(width=width, height=height, lanes=2, routing=routing)
+    """Return a mesh or a torus with a small payload."""
+    return with_routing(MeshSpec(width=width, height=height, lanes=2), routing)
 
 
 def report_lone(program: Path) -> list[dict[str, Any]]:

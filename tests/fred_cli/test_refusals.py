@@ -22,6 +22,7 @@ WAFER, ITERATION = EXAMPLES / "wafer-20.yaml", EXAMPLES / "iteration.yaml"
 ENDS, WIDE = EXAMPLES / "wafer-20-controllers.yaml", EXAMPLES / "fred-d-controllers.yaml"
 STREAMED = EXAMPLES / "iteration-streaming.yaml"
 MESH = EXAMPLES / "mesh-5x4.yaml"
+TORUS = EXAMPLES / "mesh-torus-4x4.yaml"
 
 FITTING = fitting(parse_topology("fred-d"))
 
@@ -118,6 +119,12 @@ REFUSED = {
     "be given with --level wafer",
     "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP1 --flits 0": r"--flits: must be 1 "
     "to 65536, not 0",
+    f"characterize {TORUS} --level router": r".*mesh-torus-4x4\.yaml: wrap: must be "
+    "false with --level router, not true",
+    f"estimate --topology mesh:5x4 --workload gpt-3 --rtl {TORUS}": r".*mesh-torus-4x4\.yaml: "
+    "routing: must be xy, the routing of the model's meshes, not dateline",
+    f"gen {TORUS} --level mesh --set width=2 -o out": r".*mesh-torus-4x4\.yaml: width: must be "
+    "1, or 3 or more with wrap, not 2",
     "characterize mesh.yaml --level mesh --sim icarus": r"characterize: --sim: must not be given "
     "with --level mesh",
     "characterize wafer.yaml --level wafer --lanes 1": r"characterize: --lanes: must not be given "

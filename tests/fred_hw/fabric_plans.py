@@ -4,13 +4,15 @@ from typing import Any
 
 from fred_hw.fabric_plan import FabricPlan
 from fred_hw.mesh.routing import Fork
+from fred_hw.mesh.routings.dateline import Dateline
 from fred_hw.mesh.routings.xy import Xy
 from fred_hw.mesh.spec import MeshSpec
 from tests.fred_hw.wafer.test_plane import plane
 
-__all__ = ["PLANS", "ROW", "EitherOutput"]
+__all__ = ["PLANS", "ROW", "TORUS", "EitherOutput", "OneChannel"]
 
 ROW = MeshSpec(width=3, height=1, lanes=1)
+TORUS = MeshSpec(width=4, height=4, lanes=1, wrap=True, controllers=False, routing="dateline")
 PLANS: dict[str, FabricPlan[Any]] = {
     "wafer": plane("wafer-20"),
     "narrow wafer": plane("wafer-20-narrow"),
@@ -18,6 +20,9 @@ PLANS: dict[str, FabricPlan[Any]] = {
     "mesh": MeshSpec(width=5, height=4, lanes=1).plan,
     "bare mesh": MeshSpec(width=3, height=3, lanes=1, controllers=False, routing="odd_even").plan,
     "row": ROW.plan,
+    "torus": TORUS.plan,
+    "torus of odd lengths": TORUS.with_changes(width=5, height=3).plan,
+    "ring": TORUS.with_changes(height=1).plan,
 }
 
 
@@ -26,3 +31,12 @@ class EitherOutput(Xy):
 
     def port(self, fork: Fork) -> str:
         return fork.across if sum(fork.ends) % 2 else fork.along
+
+
+class OneChannel(Dateline):
+    """A torus without a dateline."""
+
+    channels = 1
+
+    def channel(self, channel: int, *, straight: bool, wraps: bool) -> int:
+        return 0

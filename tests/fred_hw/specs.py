@@ -17,6 +17,7 @@ __all__ = [
     "LINK",
     "MESH",
     "STOMP",
+    "TORUS",
     "framed_flit",
     "link_flit",
     "sizes_of_units",
@@ -41,6 +42,8 @@ LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
 CODEC = FlitCodec(LINK)
 MESH = MeshSpec(width=3, height=2, lanes=1, format="int16", protocol=_PROTOCOL)
 
+TORUS = MESH.with_changes(height=3, wrap=True, controllers=False, routing="dateline")
+
 HANDSHAKE = {
     name: max((1 << HEADER_FIELDS[name].bits) - 2 - k, 1) for k, name in enumerate(HANDSHAKE_FIELDS)
 }
@@ -56,7 +59,15 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     Sources choose routes, so that units have all that they may have.
     """
     names = {"parts": "all"}
-    counts = {"guarded": True, "latency": 8, "depth": 4, "readers": 2, "machines": 1}
+    counts = {
+        "channels": 2,
+        "outside": True,
+        "guarded": True,
+        "latency": 8,
+        "depth": 4,
+        "readers": 2,
+        "machines": 1,
+    }
     counts |= {"sources": 2, "destinations": 2, "count": 3, "place_bits": 3}
     counts |= {"npus": (4, 2), "reciprocals": (1, 2), "load_width": 16, "chunk_width": 12}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}

@@ -39,7 +39,7 @@ from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.integers import INT16
 from fred_hw.operations.operation import fitting
-from fred_hw.protocol import ProtocolSpec
+from fred_hw.protocol import ProtocolSpec, buffer_names
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from tests.fred_hw.specs import LINK, sizes_of_units
@@ -164,6 +164,8 @@ def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
     sizes |= {name: getattr(spec.endpoint, name) for name in ("read_ports", "schedule_entries")}
     sizes |= {
         "P": own.get("ports", spec.ports),
+        "B": len(buffer_names(own.get("channels", protocol.channels))),
+        "protocol": protocol,
         "m": own.get("middle_switches", spec.middle_switches),
     }
     sizes |= protocol.fields | {"address": protocol.fields["destination"]}
@@ -288,7 +290,7 @@ def right(unit: type[Unit]) -> dict[str, Any]:
     [(unit, name) for unit, one in CLASSES.items() for name in inspect.signature(one).parameters],
 )
 def test_parameter_that_is_none_is_refused_by_name(unit: str, name: str, bad: object) -> None:
-    if name == "guarded" and bad is True:  # which it may be
+    if name in ("guarded", "outside") and bad is True:  # which they may be
         return
     message = rf"^{unit} {name} must .*not {re.escape(repr(bad))}"
     with pytest.raises((TypeError, ValueError), match=message):

@@ -7,8 +7,16 @@ from pydantic import ValidationError
 
 from fred_hw.errors import InputError
 from fred_hw.files import AUTO, validate
-from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS, Kind, ProtocolSpec, absent_fields
+from fred_hw.mesh.spec import ChannelledProtocol, MeshSpec
+from fred_hw.protocol import (
+    CRC_BITS,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    Kind,
+    ProtocolSpec,
+    absent_fields,
+    most_buffer_flits,
+)
 from fred_hw.spec import SwitchSpec
 
 
@@ -172,3 +180,18 @@ def test_auto_is_never_more_than_the_window_lasts_for(ports: int, flits: int, wi
 def test_auto_becomes_a_number_in_each_specification_but_its_own() -> None:
     assert ProtocolSpec().ack_interval == AUTO
     assert MeshSpec(width=8, height=8).protocol.ack_interval == 16
+
+
+@pytest.mark.parametrize(("kind", "unicast"), [(Kind.DATA, 1), (Kind.HANDSHAKE, 0)], ids=str)
+def test_two_virtual_channels_per_class_fit_the_header(kind: Kind, unicast: int) -> None:
+    protocol = ChannelledProtocol(each=2)
+    absent = absent_fields(kind, unicast)
+    places = [place for name, place in protocol.header.items() if name not in absent]
+    taken = [bit for low, bits in places for bit in range(low, low + bits)]
+    assert len(set(taken)) == len(taken) and max(taken) < HEADER_BITS
+    # The number behind those of the buffers is of control flits.
+    assert len(protocol.buffers) == 6 < 1 << protocol.fields["circuit"]
+    most = 1 << protocol.fields["link_sequence"]
+    assert most == 1 << protocol.fields["credit_limit"]
+    assert most >= most_buffer_flits(2) + protocol.packet_flits
+    assert dict(ProtocolSpec().header) == HEADER_FIELDS

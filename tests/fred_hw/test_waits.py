@@ -8,13 +8,14 @@ from fred_hw.fabric_plan import FabricPlan
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.waits import Dependency, WaitGraph, wait_graph
-from tests.fred_hw.fabric_plans import PLANS, EitherOutput
+from testbench.stimulus.meshes import with_routing
+from tests.fred_hw.fabric_plans import PLANS, TORUS, EitherOutput, OneChannel
 
 each = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 
 
 def mesh(routing: str) -> FabricPlan[Any]:
-    return MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing).plan
+    return with_routing(MeshSpec(width=5, height=4, lanes=1, controllers=False), routing).plan
 
 
 def closed(graph: WaitGraph) -> list[Dependency]:
@@ -38,10 +39,22 @@ def test_no_routing_has_a_cycle(routing: str) -> None:
     assert closed(wait_graph(mesh(routing))) == []
 
 
-def test_all_links_of_a_mesh_are_there_on_each_channel() -> None:
-    for channels in (1, 3):
+@pytest.mark.parametrize(
+    "size", [{}, {"width": 3}, {"height": 1}], ids=["4 x 4", "3 x 4", "ring of 4"]
+)
+def test_a_torus_without_a_dateline_has_a_cycle(size: dict[str, int]) -> None:
+    torus = TORUS.with_changes(**size)
+    nodes = wait_graph(torus.plan).edges
+    assert {one.channel for one in nodes if one.kind == "link queue"} == {0, 1}
+    with ROUTINGS.lending("one channel", OneChannel()):
+        found = closed(wait_graph(torus.with_changes(routing="one channel").plan))
+    assert {one.wait.kind for one in found} == {"link queue"}
+
+
+def test_all_links_of_a_mesh_are_there_in_each_class() -> None:
+    for classes in (1, 3):
         links = 2 * (4 * 4 + 5 * 3) + 2 * 20  # between routers, and of NPUs
-        assert wait_graph(mesh("xy"), range(channels)).counts["link queue"] == channels * links
+        assert wait_graph(mesh("xy"), range(classes)).counts["link queue"] == classes * links
 
 
 def test_turns_that_close_a_circle_are_found() -> None:

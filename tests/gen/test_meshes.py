@@ -21,6 +21,7 @@ SPECS = {
     "corners that tell": MeshSpec(
         width=2, height=2, lanes=1, controllers=False, routing="odd_even_adaptive"
     ),
+    "ring": MeshSpec(width=3, height=1, lanes=1, controllers=False, routing="dateline", wrap=True),
 }
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("meshes")]  # each is generated once
 each = pytest.mark.parametrize(
@@ -31,6 +32,7 @@ each = pytest.mark.parametrize(
         # Simulated in tests/testbench/cosimulation.
         pytest.param("four kinds of corners", marks=pytest.mark.long),
         "corners that tell",
+        "ring",
     ],
 )
 
@@ -113,6 +115,22 @@ def test_manifest_tells_ports_and_addresses() -> None:
         "units": 3,
         "round_trip_cycles": 4 * 47 + 2 * 3 * 8,
     }
+
+
+def test_manifest_of_a_router_of_a_torus_has_the_header_between_routers() -> None:
+    (text,) = (
+        text for file, text in design_of("ring", "router").files().items() if file.endswith(".json")
+    )
+    said = json.loads(text)
+    between = said["between_routers"]
+    assert said["streams"]["tuser"]["circuit"] == [3, 2]
+    assert between["tuser"]["circuit"] == [3, 3]
+    assert between["tuser"]["credit_limit"] == [48, 8]
+    assert between["buffers"] == ["mp_0", "mp_1", "pp_0", "pp_1", "dp_0", "dp_1"]
+    assert between["link_digest"] != said["link_digest"]
+    assert "between_routers" not in json.loads(
+        next(t for f, t in design_of("column", "router").files().items() if f.endswith(".json"))
+    )
 
 
 def test_other_levels_are_refused() -> None:

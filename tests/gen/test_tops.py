@@ -35,6 +35,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER, NARROW = (load_wafer(str(EXAMPLES / f"wafer-20{one}.yaml")) for one in ("", "-narrow"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
 BARE = MESH.with_changes(controllers=False)
+TORUS = BARE.with_changes(wrap=True, routing="dateline")
 SHARED = {"clk", "rst", "session_id"}
 
 Pins = Mapping[str, str]
@@ -179,9 +180,13 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(
                 assert pins[pin] == wire
 
 
-@pytest.mark.parametrize(("spec", "kinds"), [(MESH, 1), (BARE, 9)])
+@pytest.mark.parametrize(
+    ("spec", "kinds", "rows_and_columns"),
+    [(MESH, 1, 4 * 4 + 5 * 3), (BARE, 9, 4 * 4 + 5 * 3), (TORUS, 1, 4 * 5 + 5 * 4)],
+    ids=["mesh", "bare mesh", "torus"],
+)
 def test_routers_and_wires_of_the_mesh_are_those_that_are_simulated(
-    spec: MeshSpec, kinds: int, monkeypatch: pytest.MonkeyPatch
+    spec: MeshSpec, kinds: int, rows_and_columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = instances(mesh(spec))
     netlist = joints_of(compiled.build_compiled, spec, monkeypatch)
@@ -197,7 +202,7 @@ def test_routers_and_wires_of_the_mesh_are_those_that_are_simulated(
         if min(one.unit, one.other) >= spec.routers
     ]
     assert sorted(connections(units)) == sorted(between)
-    assert len(between) == 2 * (4 * 4 + 5 * 3)
+    assert len(between) == 2 * rows_and_columns
     for name, simulated in zip(names, netlist.instances[spec.routers :], strict=True):
         module, pins = found[name]
         assert module == simulated.unit.unit_name

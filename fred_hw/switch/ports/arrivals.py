@@ -14,7 +14,6 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit
 from fred_hw.link.message import Message
 from fred_hw.link.session import Handshake
-from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
@@ -63,7 +62,7 @@ def join_queues(
     port : Arrivals
         Has the members of ``InputPort``.
     queues : sequence of FlitQueue
-        One for each virtual channel.
+        One for each buffer.
     astray : Value
         Whether the received flit or message has no route.
     """
@@ -109,20 +108,20 @@ def join_queues(
 
 
 def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head: Any) -> ReadPort:
-    """Store the payload of all virtual channels in one memory; return its read port.
+    """Store the payload of all buffers in one memory; return its read port.
 
     Parameters
     ----------
     m : Module
         Module of the memory.
     queues : sequence of FlitQueue
-        One for each virtual channel.
+        One for each buffer.
     word : View
         The flit that arrives for one of them, see ``arrival_signature``.
     head : interface
         Interface with ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
     """
-    came, depth = Signal(DATA_COUNT), queues[0].spec.protocol.buffer_flits
+    came, depth = Signal(len(queues)), queues[0].spec.protocol.buffer_flits
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
     write, read = memory.write_port(), memory.read_port()
     tails = [queue.tail + number * depth for number, queue in enumerate(queues)]

@@ -177,7 +177,7 @@ class OutputPort(Unit):
                 # A short packet returns the buffer space that it did not use.
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
-            return space, space.replicate(DATA_COUNT)
+            return space, space.replicate(len(self.injection.space))
         spaces, kept = Signal(DATA_COUNT, init=-1), self.reserved
         then = (gated(~kept, one) for one in (more, fits))
         m.d.sync += spaces.eq(choose_late(m, "spaces_then", self.injection.start, *then))
@@ -201,7 +201,7 @@ class OutputPort(Unit):
             sender.start.eq(
                 Cat(
                     self.injection.start & (self.injection.circuit == number)
-                    for number in range(DATA_COUNT)
+                    for number in range(len(self.injection.space))
                 )
             ),
             sender.length.eq(self.injection.descriptor.length),

@@ -134,23 +134,23 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    space : In(3)
-        For each channel whether a largest packet may start.
+    space : In(B)
+        For each of the receiver's B buffers whether a largest packet may start.
     start : Out(1)
         Reserve that space for a packet; high for one cycle, with its first flit or before it.
     fire, last : Out(1)
         A flit for this port enters the interconnect; it ends its packet.
     bad : Out(1)
         The packet that ends must not be used.
-    circuit, descriptor : Out(2), Out(descriptor_layout(spec))
-        Descriptor of the packet, with ``start``; the channel stays until it ends.
+    circuit, descriptor : Out(circuit), Out(descriptor_layout(spec))
+        Descriptor of the packet, with ``start``; its buffer stays until it ends.
     """
     members = {
-        "space": In(DATA_COUNT),
+        "space": In(len(spec.protocol.buffers)),
         "start": Out(1),
         "fire": Out(1),
         "last": Out(1),
-        "circuit": Out(2),
+        "circuit": Out(spec.protocol.fields["circuit"]),
         "descriptor": Out(descriptor_layout(spec)),
         "bad": Out(1),
     }

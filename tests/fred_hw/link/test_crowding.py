@@ -101,7 +101,7 @@ def test_ends_that_know_another_mesh_refuse_each_other() -> None:
 
 
 def test_places_are_free_in_messages() -> None:
-    header = Signal(header_layout())
+    header = Signal(header_layout(SPEC.protocol))
     for field, low in CROWDING_PLACES.values():
         assert low + CROWDING_BITS <= len(header[field])
         assert field not in ("sequence", "destination", "source", "credit_limit", "credit_circuit")

@@ -53,3 +53,12 @@ def test_reset_ends_all_paths() -> None:
 def test_one_port_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Allocator ports must be 2 or more, not 1$"):
         Allocator(ports=1)
+
+
+def test_a_packet_waits_for_space_of_the_channel_by_which_it_goes_on() -> None:
+    """Input 0 has a packet for output 3 in buffer 0 of its class, which goes on by channel 1."""
+    packet = {"coming[0][2]": 8, "onto[0][0]": 8}
+    watch = ["destination_of[0]", "circuit_of[0]", "circuit_to[3]"]
+    for space, want in ((0b000100, (0, 0, 0)), (0b001000, (8, 2, 3))):
+        cycles = [packet | {"space[3]": space}] * 2
+        assert trace(Allocator(ports=PORTS, channels=2), cycles, watch)[-1] == want

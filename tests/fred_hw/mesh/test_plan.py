@@ -9,8 +9,9 @@ from fred_hw.mesh.plan import DIRECTIONS, Place
 from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
+from testbench.stimulus.meshes import with_routing
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import MESH
+from tests.fred_hw.specs import MESH, TORUS
 
 
 def test_addresses_are_npus_in_row_order_then_controllers_around() -> None:
@@ -46,7 +47,7 @@ BOTH = [(routing, alternate) for routing in ROUTINGS for alternate in choices(ro
 
 @pytest.mark.parametrize(("routing", "alternate"), BOTH)
 def test_routes_are_those_of_the_routers(routing: str, alternate: bool) -> None:
-    mesh = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
+    mesh = with_routing(MeshSpec(width=4, height=3, lanes=1, controllers=False), routing)
     asked, wanted = [], []
     for source, destination in product(range(mesh.routers), repeat=2):
         first, *others = mesh.plan.route(source, destination, alternate=alternate)
@@ -62,6 +63,28 @@ def test_routes_are_those_of_the_routers(routing: str, alternate: bool) -> None:
         trace(RouteComputation(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"])
         == wanted
     )
+
+
+def test_routes_of_a_torus_go_the_shorter_way_around_and_east_or_south_if_both_are() -> None:
+    plan = TORUS.with_changes(width=4, height=5).plan
+
+    def directions(destination: int, source: int = 0) -> list[tuple[str, int]]:
+        _, *links = plan.channels(source, destination)
+        return [(plan.units[link.number].directions[link.port], channel) for link, channel in links]
+
+    assert directions(2) == [("east", 0), ("east", 0), ("local", 0)]
+    assert directions(0, 2) == [("east", 0), ("east", 1), ("local", 0)]
+    assert directions(3) == [("west", 1), ("local", 0)]
+    # Channel 1 is of one row or column: a packet that turns begins on channel 0.
+    assert directions(15, 1) == [("east", 0), ("east", 0), ("north", 1), ("north", 1), ("local", 0)]
+
+
+def test_routers_of_a_torus_have_four_neighbours() -> None:
+    units = TORUS.plan.units
+    assert all(one.directions == DIRECTIONS for one in units)
+    assert [end.number for end in units[0].ends] == [6, 1, 3, 2, 0]
+    ring = TORUS.with_changes(height=1).plan.units
+    assert {one.directions for one in ring} == {("east", "west", "local")}
 
 
 def test_a_choice_leads_elsewhere_for_most_pairs_across_and_is_no_longer() -> None:

@@ -12,13 +12,15 @@ from fred_hw.mesh.route_computation import RouteComputation
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import ADDRESSES
+from testbench.stimulus.meshes import with_routing
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
 
 MESHES = {
-    routing: MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
+    routing: with_routing(MeshSpec(width=4, height=3, lanes=1, controllers=False), routing)
     for routing in ROUTINGS
 }
+RING = MESHES["dateline"].with_changes(width=5, height=1)
 ODD_EVEN = MESHES["odd_even"]
 AROUND = MeshSpec(width=2, height=2, lanes=1, routing="odd_even")
 Turn = tuple[str, str, int]
@@ -56,7 +58,9 @@ def walk(mesh: MeshSpec, source: int, destination: int) -> tuple[int, list[Turn]
     raise AssertionError(f"from {source} to {destination} there is no end")
 
 
-@pytest.mark.parametrize("mesh", [*MESHES.values(), MESH, AROUND], ids=lambda mesh: mesh.shape_name)
+@pytest.mark.parametrize(
+    "mesh", [*MESHES.values(), MESH, AROUND, RING], ids=lambda mesh: mesh.shape_name
+)
 def test_every_packet_comes_to_its_end_by_a_shortest_way(mesh: MeshSpec) -> None:
     ends = range(mesh.plan.addresses)
     for source, destination in product(ends, ends):

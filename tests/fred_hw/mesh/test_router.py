@@ -8,10 +8,11 @@ import pytest
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
 from fred_hw.protocol import CONTROL, HEADER_BITS, Kind
+from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import MESH
+from tests.fred_hw.specs import MESH, TORUS
 
 NUMBERS = range(len(DIRECTIONS))
 EAST, WEST, LOCAL = (DIRECTIONS.index(one) for one in ("east", "west", "local"))
@@ -131,3 +132,70 @@ def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
     # Two wait in different queues; that they have no space is above their number.
     assert told[-1]["last"] == 8 + 2
     assert told[-1]["index"] == told[-1]["link_sequence"] == 0
+
+
+EDGE, WITHIN = 2, 1
+"""Columns of a torus of three: the router whose eastern link leads around, and the one before."""
+
+
+def greeted(spec: SwitchSpec, codec: FlitCodec) -> list[Flit | None]:
+    """Return how a neighbour of a torus greets, and grants space to each buffer."""
+    about = {"circuit": codec.control, "session_id": 9, "knows": 1, "up": 1, "digest": spec.digest}
+    limits = [
+        codec.pack(
+            kind=Kind.CREDIT,
+            circuit=codec.control,
+            credit_limit=spec.protocol.buffer_flits,
+            credit_circuit=k,
+        )
+        for k in range(codec.control)
+    ]
+    return [codec.pack(kind=Kind.HANDSHAKE, **about), *[None] * 9, *limits, *[None] * 8]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("column", "entry", "circuit", "destination", "leaves", "goes_on"),
+    [
+        # Buffers 2 and 3 are channels 0 and 1 of the second class.
+        (EDGE, "west", 2, 0, "east", 3),
+        (WITHIN, "west", 2, 2, "east", 2),
+        (WITHIN, "west", 3, 2, "east", 3),
+        (WITHIN, "west", 3, 4, "south", 2),
+        (WITHIN, "west", 3, 7, "north", 3),
+        (EDGE, "local", 1, 0, "east", 3),
+        (EDGE, "west", 3, 2, "local", 1),
+    ],
+    ids=["around", "on channel 0", "on channel 1", "a turn", "a turn around", "from", "to an NPU"],
+)
+def test_packets_of_a_torus_change_channel_at_the_dateline(
+    column: int, entry: str, circuit: int, destination: int, leaves: str, goes_on: int
+) -> None:
+    """The class stays the same, and a link to an NPU has one channel for each."""
+    specs = [TORUS.router(DIRECTIONS, outside=name == "local") for name in DIRECTIONS]
+    codecs = [FlitCodec(spec) for spec in specs]
+    greetings = [greeted(spec, codec) for spec, codec in zip(specs, codecs, strict=True)]
+    longest = max(map(len, greetings))
+    into, out_of = DIRECTIONS.index(entry), DIRECTIONS.index(leaves)
+    about = {"unicast": 1, "destination": destination, "last": 1, "circuit": circuit}
+    flits = [codecs[into].pack(k + 1, kind=Kind.DATA, index=k, **about) for k in range(2)]
+    sent = [
+        [*one, *[None] * (longest - len(one)), *(flits if k == into else [])]
+        for k, one in enumerate(greetings)
+    ]
+    inputs: list[dict[str, int]] = [{} for _ in range(longest + 22)]
+    for k, one in enumerate(sent):
+        for cycle, given in enumerate(on_axis(k, one)):
+            inputs[cycle] |= given
+    ready = {f"m{k}_axis_tready": 1 for k in NUMBERS} | {"position.x": column}
+    unit = MeshRouter(mesh=TORUS, directions=DIRECTIONS)
+    found = [
+        codecs[out_of].unpack(Flit(user & (1 << HEADER_BITS) - 1, data, 0))
+        for valid, data, user in trace(unit, [ready | one for one in inputs], out(out_of))
+        if valid
+    ]
+    data = [one for one in found if one["kind"] == Kind.DATA]
+    assert [(one["circuit"], one["index"], one["link_sequence"]) for one in data] == [
+        (goes_on, 0, 0),
+        (goes_on, 1, 0),
+    ]

@@ -9,7 +9,7 @@ from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.specs import MESH
+from tests.fred_hw.specs import MESH, TORUS
 
 
 def test_ends_of_its_links_are_those_of_a_switch() -> None:
@@ -45,8 +45,44 @@ def test_names_tell_meshes_apart() -> None:
         {},
         {"width": 2},
         {"controllers": False},
-        *({"routing": one} for one in ROUTINGS if one != MESH.routing),
+        *({"routing": one} for one in ROUTINGS if one != MESH.routing and not ROUTINGS[one].wraps),
+        {"wrap": True, "controllers": False, "routing": "dateline", "height": 3},
         {"lanes": 2},
     ]
     assert len({MESH.with_changes(**one).name for one in sizes}) == len(sizes)
     assert MeshSpec(width=5, height=4).name == "mesh_5x4_fp16x4_link"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"routing": "xy"}, "routing: must be dateline with wrap, not xy"),
+        (
+            {"wrap": False},
+            "routing: must be xy or odd_even or odd_even_adaptive without wrap, not dateline",
+        ),
+        ({"wrap": 1}, "must be true or false, not 1"),
+        ({"controllers": True}, "controllers: must be false with wrap, not true"),
+        ({"width": 2}, "width: must be 1, or 3 or more with wrap, not 2"),
+        ({"height": 2}, "height: must be 1, or 3 or more with wrap, not 2"),
+        (
+            {"protocol": {"packet_flits": 8, "buffer_packets": 16, "round_trip_cycles": 8}},
+            (
+                "protocol.buffer_packets: must be 15 or less in packets of 8 flits on links of 2 "
+                "virtual channels per class, not 16"
+            ),
+        ),
+    ],
+)
+def test_a_torus_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TORUS.with_changes(**changes)
+    assert refused.value.errors()[0]["msg"] == message
+
+
+def test_links_between_routers_of_a_torus_have_two_virtual_channels_per_class() -> None:
+    inside, outside = (TORUS.router(DIRECTIONS, outside=one) for one in (False, True))
+    names = ("mp_0", "mp_1", "pp_0", "pp_1", "dp_0", "dp_1")
+    assert (inside.protocol.buffers, outside.protocol.buffers) == (names, ("mp", "pp", "dp"))
+    # Both ends of a link agree on it.
+    assert outside.digest == TORUS.link.digest != inside.digest

@@ -54,3 +54,20 @@ def test_reset_begins_turns_at_source_0() -> None:
 def test_bad_parameters_are_refused(sources: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=f"^{re.escape(text)}$"):
         DestinationChoice(sources=sources)
+
+
+def test_channels_of_a_class_are_one_class_and_the_source_says_by_which_it_goes_on() -> None:
+    every = {f"coming[{k}]": 0b1111 for k in range(6)}
+    # Source 0 asks for channel 1 of the second class, source 1 for channel 0; both go on by 1.
+    asked = every | {"picks[3]": 0b0001, "picks[2]": 0b0010, "onto[0]": 0b0010, "onto[1]": 0b0001}
+    cycles = [
+        asked | {"begins": 1},
+        asked | {"path": 1, "starts": 1},
+        asked | {"begins": 1},
+        asked | {"onto[0]": 0, "begins": 1},
+        asked,
+    ]
+    unit = DestinationChoice(sources=4, channels=2)
+    found = trace(unit, cycles, ["chosen", "circuit_to"])
+    assert [chosen for chosen, _ in found[:3]] == [0b0001, 0b0001, 0b0010]
+    assert [circuit for _, circuit in found[1:]] == [3, 3, 3, 2]

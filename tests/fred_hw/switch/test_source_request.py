@@ -79,3 +79,31 @@ def test_reset_forgets_what_was_passed() -> None:
 def test_bad_parameters_are_refused(destinations: Any, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=f"^{re.escape(text)}$"):
         SourceRequest(destinations=destinations)
+
+
+def two(**buffers: int) -> list[int]:
+    """Return the picks of two virtual channels per class, whose destinations all have space."""
+    spaces = {f"{name}[{k}]": 0b1111 for name in ("spaces", "vacant") for k in range(6)}
+    named = {f"coming[{int(name[1:])}]": to for name, to in buffers.items() if name[0] == "b"}
+    others = {name: value for name, value in buffers.items() if name[0] != "b"}
+    cycle = spaces | named | others
+    return trace(
+        SourceRequest(destinations=4, channels=2), [cycle, cycle | {"starts": 0}], ["pick"]
+    )
+
+
+def test_two_channels_of_a_class_take_turns() -> None:
+    # Buffers 2 and 3 are of the second class; the one whose packet started gives way.
+    assert two(b2=1, b3=2, starts=1, circuit_of=2)[1] == 0b001000
+    assert two(b2=1, b3=2, starts=1, circuit_of=3)[1] == 0b000100
+    assert two(b2=1, starts=1, circuit_of=2)[1] == 0b000100
+
+
+def test_a_more_urgent_class_precedes_both_channels_of_another() -> None:
+    assert two(b1=4, b2=1, b3=2)[0] == 0b000010
+
+
+def test_a_channel_without_space_holds_up_no_other_channel() -> None:
+    cycle = {"coming[2]": 1, "coming[3]": 2, "spaces[3]": 2, "vacant[3]": 2}
+    unit = SourceRequest(destinations=4, channels=2)
+    assert trace(unit, [cycle], ["pick"]) == [0b001000]

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
+from fred_hw.mesh.plan import MeshPlan
 from perfmodel.network.run import run_collective
 from perfmodel.topology.block import Block
 from perfmodel.topology.blocks import BlocksTopology
@@ -202,3 +203,15 @@ def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path / "bad.yaml", f"kind: blocks\n{text}\n")
     with pytest.raises(InputError, match=rf"^{re.escape(f'{path}: {message}')}"):
         parse_topology(str(path))
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(3, 3), (4, 4), (5, 4), (4, 1)])
+def test_routes_of_a_torus_are_those_of_its_hardware(columns: int, rows: int) -> None:
+    plan = MeshPlan(width=columns, height=rows, controllers=False, routing="dateline", wrap=True)
+    blocks = [Block("ring", size, 100e9, 0.0) for size in (columns, rows) if size > 1]
+    topology = stack(*blocks)
+    for source, target in permutations(range(plan.npus), 2):
+        links = [topology.links[link] for link, _ in topology.hops([source], [target])]
+        _, *routers = plan.route(source, target)
+        assert [one.source for one in links] == [one.number for one in routers[:-1]]
+        assert (links[-1].target, routers[-1].number) == (target, target)

@@ -20,6 +20,7 @@ from testbench.sim.tools import SimulatorError
 from .trees import tree_program, with_tables
 
 SMALL, LARGE = with_tables(2, 2, entries=8, read_ports=1), with_tables(4, 4)
+TORUS = LARGE.with_changes(wrap=True, routing="dateline")
 STEP = 180
 """Cycles of a step beyond those of the flits of its block, links of 4 cycles, on ``LARGE``."""
 
@@ -102,6 +103,25 @@ def test_four_by_four_mesh_takes_twice_the_steps_of_its_trees(block: int, tmp_pa
     assert max(found.last_steps) == program.steps - 1
     beyond = found.cycles - found.skew - program.steps * program.step_cycles
     assert abs(beyond - BEYOND) <= WINDOW < program.step_cycles // 4
+
+
+@cache
+def torus() -> Path:
+    return build_compiled(TORUS, Sizes(flits=2048))
+
+
+@pytest.mark.parametrize("block", [8, 32])
+def test_four_by_four_torus_takes_twice_the_fewest_steps_of_one_link(
+    block: int, tmp_path: Path
+) -> None:
+    """An NPU receives 15 blocks of others, one after the other on its link to its router."""
+    program = tree_program(TORUS, block, block + STEP)
+    assert program.steps == 2 * 15
+    found = tree_cycles(program, partial(run_joined, torus(), work=tmp_path))
+    assert found.flits == 16 * 16 * block
+    assert max(found.last_steps) == program.steps - 1
+    beyond = found.cycles - found.skew - program.steps * program.step_cycles
+    assert abs(beyond - BEYOND) <= WINDOW
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,10 +11,11 @@ from tests.testbench.cases import ENGINE, SHORT
 __all__ = ["edges_of", "tree_program", "with_tables"]
 
 
-def edges_of(columns: int, rows: int) -> tuple[TreeEdge, ...]:
-    """Return the trees of MultiTree on a mesh whose endpoints have one link."""
-    topology = parse_topology(f"mesh:{columns}x{rows}", "ideal")
-    graph = with_single_ports(graph_of(topology, range(columns * rows)))
+def edges_of(mesh: MeshSpec) -> tuple[TreeEdge, ...]:
+    """Return the trees of MultiTree on a mesh or torus whose endpoints have one link."""
+    kind = "torus" if mesh.wrap else "mesh"
+    topology = parse_topology(f"{kind}:{mesh.width}x{mesh.height}", "ideal")
+    graph = with_single_ports(graph_of(topology, range(mesh.routers)))
     trees = grow(graph, full_slots=True).trees
     return tuple(
         TreeEdge(root, one.child, one.parent, one.step)
@@ -40,7 +41,7 @@ def tree_program(mesh: MeshSpec, block: int, step_cycles: int) -> TreeProgram:
     """Return an all-reduce with blocks of so many flits."""
     return TreeProgram(
         mesh=mesh,
-        edges=edges_of(mesh.width, mesh.height),
+        edges=edges_of(mesh),
         size=mesh.routers * block * mesh.link.data_width // 8,
         step_cycles=step_cycles,
     )

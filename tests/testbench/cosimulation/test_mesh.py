@@ -11,6 +11,7 @@ from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
 from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
+from testbench.stimulus.meshes import with_routing
 
 pytestmark = pytest.mark.sim
 
@@ -28,8 +29,11 @@ PROTOCOL = ProtocolSpec(
 )
 SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
 OTHERS = [
-    SMALL.with_changes(width=3, height=3, routing=one) for one in ROUTINGS if one != SMALL.routing
+    with_routing(SMALL.with_changes(width=3, height=3), one)
+    for one in ROUTINGS
+    if one != SMALL.routing
 ]
+RING = with_routing(SMALL.with_changes(width=4, height=1), "dateline")
 COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
 TURNED = "pattern_goes_through_on_all_circuits/pattern=transpose"
 BESIDE = [
@@ -56,6 +60,13 @@ def names(found: SimulationResult) -> set[str]:
 @pytest.mark.long  # the next test has these benches with another seed
 def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
     found = cosimulate_mesh(SMALL, tmp_path, packets=2, tests=QUICK)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert len(found.tests) == len(QUICK)
+
+
+@pytest.mark.slow
+def test_ring_of_a_torus_carries_everything_through_faults(tmp_path: Path) -> None:
+    found = cosimulate_mesh(RING, tmp_path, packets=1, tests=QUICK)
     assert [(test.name, test.message) for test in found.failures] == []
     assert len(found.tests) == len(QUICK)
 
@@ -95,6 +106,7 @@ def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
             mesh, id=mesh.routing, marks=[] if ROUTINGS[mesh.routing].chooses else pytest.mark.long
         )
         for mesh in OTHERS
+        if not mesh.wrap
     ],
 )
 def test_traffic_passes_where_packets_may_turn_either_way(mesh: MeshSpec, tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from fred_hw.mesh.routing import ROUTINGS
+from fred_hw.mesh.routings.dateline import Dateline
 from fred_hw.mesh.spec import MeshSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
+from testbench.stimulus.meshes import with_routing
 from testbench.volume.conditions import FAULT_KINDS
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
@@ -24,7 +26,7 @@ def program(routing: str) -> Path:
     """Return a mesh, that with "xy" with faults to choose from."""
     if routing == "xy":
         return build_mesh(MESH, BREAKABLE)
-    return build_mesh(MESH.with_changes(routing=routing))
+    return build_mesh(with_routing(MESH, routing))
 
 
 def full(pattern: str) -> MeshLoad:
@@ -49,6 +51,21 @@ def test_circle_that_closes_is_noticed(fault: Fault) -> None:
     load = replace(full("uniform"), plusargs=BREAKABLE.plusargs(fault))
     found = run_mesh(program("xy"), load)
     assert found[FAULTS[fault]]
+    assert not found["right"]
+
+
+class _OneChannel(Dateline):
+    """A torus without a dateline."""
+
+    def channel(self, channel: int, *, straight: bool, wraps: bool) -> int:
+        return 0
+
+
+@pytest.mark.long
+def test_torus_without_a_dateline_waits_for_itself() -> None:
+    with ROUTINGS.lending("no dateline", _OneChannel()):
+        found = run_mesh(build_mesh(with_routing(MESH, "no dateline")), full("uniform"))
+    assert found["wedged"]
     assert not found["right"]
 
 
