@@ -97,7 +97,7 @@ class Kind(IntEnum):
 ALTERNATE = len(Kind)
 """Kind of data packets on the second of two routes, if sources choose; unused otherwise.
 
-It is no ``Kind``: one more would be one that all ends know.
+It is not a ``Kind``, since endpoints without a choice of routes do not accept it.
 """
 
 

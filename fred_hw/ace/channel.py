@@ -132,14 +132,14 @@ class AceChannel(Unit):
         loads = loader.active
         if two:
             loads |= self._load_operands(m, work, begin, loader)
-        send_turns = self._send(m, work, begin, machines, sends)
-        receive_turns, taken = self._receive(m, work, begin, machines, receives, stored)
+        send_sequencer = self._send(m, work, begin, machines, sends)
+        receive_sequencer, taken = self._receive(m, work, begin, machines, receives, stored)
         owned = self._dispatch(m, work, begin, machines, loader)
         still = Signal()
         m.d.sync += still.eq(
             ~loads
-            & ~send_turns.active
-            & ~receive_turns.active
+            & ~send_sequencer.active
+            & ~receive_sequencer.active
             & ~owned
             & ~sends
             & ~receives

@@ -206,9 +206,9 @@ class AcePrepare(Unit):
     def _other_generation(self, m: Module, asked: _Asked) -> Value:
         """Return, a cycle later, whether a phase is used with a different generation than before.
 
-        The phase was written anew then, and this end still has numbers of the old entry, as nobody
-        has told it to forget them. Packets carry the lowest bits of a generation only. So the whole
-        of it is compared here, before anything is sent or received in the phase.
+        The phase was then rewritten, and this endpoint still has numbers of the old entry, because
+        software omitted FORGET. Packets carry only the lowest bits of a generation. So the whole
+        generation is compared here, before anything is sent or received in the phase.
         """
         phases, bits = self.spec.protocol.phases, number_bits(self.spec)
         memory = Memory(shape=FULL_GENERATION_BITS, depth=1 << bits, init=[])

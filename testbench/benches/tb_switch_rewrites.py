@@ -138,7 +138,7 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
 
 
 @test
-async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
+async def duplicates_are_not_added_to_later_packets(dut: Any) -> None:
     """Rewrite a phase and use it at once, while old retransmissions are in flight.
 
     Nothing is lost: acks come when sources have just begun to send everything again, as they have

@@ -358,17 +358,17 @@ def run_fabric(model: Path, fabric: Fabric, work: Path) -> Finished:
     write_steps(work, [one.steps for one in fabric.programs] + [_switch_program(fabric)])
     write_memories(work, fabric.memories)
     rng = random.Random(fabric.seed)
-    says = {"faults": fabric.faults, "stalls": fabric.memory_stalls, "limit": fabric.limit}
+    plusargs = {"faults": fabric.faults, "stalls": fabric.memory_stalls, "limit": fabric.limit}
     for k, program in enumerate(fabric.programs):
-        says[f"start{k}"] = 8 + rng.randrange(fabric.spread)
-        says[f"seed{k}"] = rng.randrange(1, 1 << 30)
-        says[f"again{k}"] = fabric.resets.get(k, NEVER)
-        says[f"label{k}"] = program.restart
-    return finished(model, fabric.spec, len(fabric.memories), says, work)
+        plusargs[f"start{k}"] = 8 + rng.randrange(fabric.spread)
+        plusargs[f"seed{k}"] = rng.randrange(1, 1 << 30)
+        plusargs[f"again{k}"] = fabric.resets.get(k, NEVER)
+        plusargs[f"label{k}"] = program.restart
+    return finished(model, fabric.spec, len(fabric.memories), plusargs, work)
 
 
 def finished(
-    model: Path, spec: SwitchSpec, nodes: int, says: Mapping[str, int], work: Path
+    model: Path, spec: SwitchSpec, nodes: int, plusargs: Mapping[str, int], work: Path
 ) -> Finished:
     """Run a model of endpoints with its plusargs, and return its result.
 
@@ -378,7 +378,7 @@ def finished(
         The run did not end well.
     """
     _, folder = find_simulator("icarus")
-    command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]
+    command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in plusargs.items())]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     reported = reported_by(done.stdout)
     if not reported:

@@ -33,7 +33,7 @@ struct Flit {
     VlWide<3> user;
 };
 
-// What a driver or a memory has told, each with the cycle; it is numbers that begin with its node.
+// Reports of a driver or a memory, each with its cycle; a report is numbers, the first of which is its node.
 class Journal {
     struct Entry {
         uint64_t at;
@@ -45,7 +45,7 @@ public:
     void add(uint64_t at, std::initializer_list<uint64_t> numbers) {
         entries_.push_back({at, numbers});
     }
-    // Shows what was told up to a cycle.
+    // Shows the reports up to a cycle.
     void show(Json& json, uint64_t last) const {
         for (const Entry& one : entries_)
             if (one.at <= last) json.add_list(nullptr, one.numbers);
@@ -54,7 +54,7 @@ public:
 
 // A direction of a link: loses or flips some flits. Its sender writes those of a window of
 // LINK_CYCLES cycles while its taker reads those of the window before. Where it takes a flit every
-// few cycles, its sender is told when.
+// few cycles, its sender is informed of the cycle.
 class Line {
     const Sends* from_;
     unsigned pace_;
@@ -283,7 +283,7 @@ private:
     }
 };
 
-// Simulates windows of all units, on as many threads as it is told.
+// Simulates windows of all units, on the given number of threads.
 class Crew {
     std::vector<Node>& nodes_;
     std::atomic<size_t> next_ = 0;
@@ -323,7 +323,7 @@ bool ended(const std::vector<Node>& nodes) {
                        [](const Node& one) { return !one.driver || one.driver->ended(); });
 }
 
-// Shows what all nodes have told of a kind, in a list.
+// Shows the reports of all nodes of a kind, in a list.
 template <class Show>
 void add_told(Json& json, const char* name, const std::vector<Node>& nodes, const Show& show) {
     json.open(name, '[');

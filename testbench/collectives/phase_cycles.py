@@ -70,7 +70,7 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
 
 
 def job_row(job: Job) -> dict[str, Any]:
-    """Return what the row of a job says of it before it is measured."""
+    """Return the fields of a job's row that are known before it is measured."""
     program, phase, how = job
     flits = program.size // (program.link.data_width // 8)
     return {"strategy": str(program.strategy), "phase": phase.name, **how, "flits": flits}

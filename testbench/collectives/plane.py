@@ -238,8 +238,8 @@ def write_programs(work: Path, run: PlaneRun) -> None:
 
 def options_of(run: PlaneRun) -> dict[str, int]:
     """Return the command line options of a run."""
-    says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
-    return {**says, "seed": random.Random(run.seed).randrange(1, 1 << 30)}
+    plusargs = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
+    return {**plusargs, "seed": random.Random(run.seed).randrange(1, 1 << 30)}
 
 
 def run_plane(model: Path, run: PlaneRun, work: Path) -> Finished:

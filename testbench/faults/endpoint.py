@@ -9,7 +9,7 @@ from fred_hw.endpoint.route_keeper import RouteKeeper
 
 from .fault import broken
 
-__all__ = ["any_flit", "any_packet", "chooses_always", "forgets_copies", "no_reply"]
+__all__ = ["any_flit", "any_packet", "chooses_always", "forgets_duplicates", "no_reply"]
 
 
 @broken(FlowReceiver, {"link": "wrong"})
@@ -44,6 +44,6 @@ def chooses_always(m: Module, sound: Any, ports: Any) -> None:
 
 
 @broken(RouteKeeper, {"link of a mesh": "a route that changes"})
-def forgets_copies(m: Module, sound: Any, ports: Any) -> None:
+def forgets_duplicates(m: Module, sound: Any, ports: Any) -> None:
     """Retransmitted packets do not block a change of route."""
     m.d.comb += sound.again.eq(0)

@@ -18,12 +18,12 @@ __all__ = [
     "held_by_the_dead",
     "never_stuck",
     "never_urgent",
-    "wrong_way_across",
+    "swapped_outputs",
 ]
 
 
 @broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
-def wrong_way_across(m: Module, sound: Any, ports: Any) -> None:
+def swapped_outputs(m: Module, sound: Any, ports: Any) -> None:
     """Two outputs of a crossbar are swapped."""
     m.d.comb += [
         ports.o[-1].data.eq(sound.o[0].data),

@@ -115,7 +115,7 @@ def any_number(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.due.eq(sound.descriptor.sequence)
 
 
-@broken(CircuitQueue, {"switch": "copies_of_before_are_not_added_to_what_comes_behind"})
+@broken(CircuitQueue, {"switch": "duplicates_are_not_added_to_later_packets"})
 def any_generation(m: Module, sound: Any, ports: Any) -> None:
     """A packet of any generation is accepted as belonging to its phase."""
     m.d.comb += sound.generation.eq(sound.descriptor.generation)

@@ -18,6 +18,11 @@ def test_committed_tables_are_those_of_the_tops(page: str) -> None:
     assert ports_page(page) == text, "make docs writes them"
 
 
+@pytest.mark.parametrize("page", sorted({one.page for one in TABLES}))
+def test_each_page_of_hardware_shows_its_block_diagram(page: str) -> None:
+    assert "-blocks.svg)" in (REFERENCE / page).read_text(encoding="utf-8")
+
+
 def rows(table: Table, ports: Sequence[Port]) -> list[str]:
     return list(port_rows(table.described, ports))
 
