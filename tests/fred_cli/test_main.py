@@ -17,7 +17,9 @@ from tests.fred_cli.fred import Fred
 FRED = Path(sys.executable).parent / "fred"
 
 COMMANDS = sorted(
-    path.stem for path in Path(commands.__file__).parent.glob("*.py") if path.stem != "__init__"
+    path.stem.replace("_", "-")
+    for path in Path(commands.__file__).parent.glob("*.py")
+    if path.stem != "__init__"
 )
 HEAVY = (
     *("amaranth", "cocotb", "numpy", "gen", "testbench", "plotly", "pydantic"),

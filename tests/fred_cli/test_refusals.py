@@ -67,7 +67,9 @@ REFUSED = {
     # fields
     "gen demo-8 --set lanes=0 -o out": r"demo-8: lanes: must be an integer from 1 to 256, not 0",
     "gen demo-8 --set ports=true -o out": r"demo-8: ports: must be an integer .*, not True",
-    "gen demo-8 --set format=fp8 -o out": r"demo-8: format: must be one of fp16, .*, not 'fp8'",
+    "gen demo-8 --set format=fp8 -o out": (
+        r"demo-8: format: must be one of fp16, .*, not 'fp8'; did you mean 'fp8_e5m2'\?"
+    ),
     "gen demo-8 --set lane=2 -o out": (
         rf"demo-8: lane: unknown key; allowed are {KEYS}; did you mean 'lanes'\?"
     ),
