@@ -63,8 +63,8 @@ class _OneChannel(Dateline):
 
 @pytest.mark.long
 def test_torus_without_a_dateline_waits_for_itself() -> None:
-    with ROUTINGS.lending("no dateline", _OneChannel()):
-        found = run_mesh(build_mesh(with_routing(MESH, "no dateline")), full("uniform"))
+    with ROUTINGS.lending("no_dateline", _OneChannel()):
+        found = run_mesh(build_mesh(with_routing(MESH, "no_dateline")), full("uniform"))
     assert found["wedged"]
     assert not found["right"]
 
