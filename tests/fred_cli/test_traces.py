@@ -319,7 +319,8 @@ REFUSED = {
         r"fred estimate: --npu: must be left out with --network"
     ),
     "--topology fred-d --workload gpt-3 --network-model aware": (
-        r"--network-model: must be one of fluid, packet, roce, not 'aware'"
+        r"--network-model: must be one of fluid, packet, roce, not 'aware', which simulates all "
+        r"messages of traces together \(fred estimate --network\)"
     ),
     f"{GIVEN} --network-model aware --workload w": r"w: must be the prefix of traces such as .*",
     f"{GIVEN} --network-model aware --workload {EXAMPLES}/astra-step/step": (
