@@ -51,7 +51,8 @@ def main() -> None:
     exact = {one.scheme: one.time_s for one in compared(STUDIED, "all-to-all")}
     work, pauses_s = WORKLOADS["all-to-all"](studied), 0.0
     for scheme in SCHEMES:
-        trains_s = simulate(studied, work, RoceFile(congestion_control=scheme)).time_s
+        options = RoceFile(congestion_control=scheme, train_packets=max(TRAINS))
+        trains_s = simulate(studied, work, options).time_s
         pauses_s = pauses_s or trains_s
         chance, apart, less = random.Random(SEED), 1.0, dict.fromkeys(TRAINS, 0.0)
         for _ in range(CASES):

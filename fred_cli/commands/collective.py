@@ -1,6 +1,6 @@
 """Command `fred collective`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,13 @@ _OPTIONS = (
 )
 
 
+def _network_models(_context: object) -> Iterable[str]:
+    from perfmodel.network.model import NETWORK_MODELS
+
+    # LogGOPS has no topology; `fred estimate` runs schedules and traces with it.
+    return tuple(name for name in NETWORK_MODELS if name != "loggops")
+
+
 def _algorithms() -> str:
     from perfmodel.collectives.algorithm import ALGORITHMS
 
@@ -60,12 +67,12 @@ def _algorithms() -> str:
 @request_option("algorithm", "auto", _algorithms)
 @click.option(
     "--network-model",
-    type=NameChoice(names_in("perfmodel.network.model", "NETWORK_MODELS")),
+    type=NameChoice(_network_models),
     default="fluid",
     show_default=True,
     help="fluid: flows share links. packet: packets of endpoints as in RTL. unaware, aware: "
     "ASTRA-sim's models without and with congestion. roce: RDMA over Ethernet with congestion "
-    "control. loggops: only for schedules of `fred estimate`. Chunk orders such as themis are "
+    "control. Chunk orders such as themis are "
     "simulated with one queue per dimension (fluid), as 64 chunks on links (unaware, aware), or "
     "with the chunks of each order as one flow (packet, roce).",
 )

@@ -45,7 +45,6 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
     "--effort",
     type=int,
     hidden=True,
-    deprecated="use --max-conflicts",
     help="Former name of --max-conflicts.",
 )
 @click.option("--generation", type=int, help="Generation of the phases, 0 to 65535; by default 0.")
@@ -103,6 +102,8 @@ def command(
     from fred_hw.wafer.program import COLLECTIVES
 
     number = _generation(generation)
+    if effort is not None:
+        click.echo("warning: --effort: is deprecated; use --max-conflicts", err=True)
     conflicts = effort if max_conflicts is None else max_conflicts
     of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
     fabric = partial(

@@ -30,8 +30,17 @@ _UNITS = 12
 _ENDINGS = ("_mapped.v", "_synth.json")
 
 
+def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and Path(value).suffix in (".v", ".sv"):
+        message = "must be a specification; give Verilog by --verilog and --top"
+        raise InputError(value, "", f"{message}, not as SPEC")
+    return value
+
+
 @click.command("synth", cls=Command, example="fred synth small-4 --liberty nangate45")
-@click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
+@click.argument(
+    "spec_source", metavar="[SPEC]", required=False, type=spec_name, callback=_not_verilog
+)
 @set_option
 @level_option(names_in("gen.level", "unit_levels"))
 @click.option(

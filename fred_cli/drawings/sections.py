@@ -94,8 +94,7 @@ def _congestion(setting: Setting) -> str:
         found = {
             network: slowdowns(compared_schemes(network, workload)) for network in GPU_NETWORKS
         }
-        if workload != "DLRM":
-            found["wafers of FRED"] = slowdowns(on_wafers(workload, setting.protocol))
+        found["wafers of FRED"] = slowdowns(on_wafers(workload, setting.protocol))
         names = [*found]
         data = [
             bars(scheme, colour, names, [each[scheme] for each in found.values()])

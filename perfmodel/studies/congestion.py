@@ -7,9 +7,10 @@ controllers, which are the NICs of a Clos network with a leaf for each wafer. Th
 larger and take about two minutes more.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import permutations
 
 from perfmodel.collectives.select import build_schedule
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
@@ -41,6 +42,8 @@ _EXACT = RoceFile(train_packets=1)
 """A single mark can decide how long DCQCN and TIMELY take, so packets are not joined to trains."""
 
 _WAFERS, _WAFER = 4, "fred-d"
+_REDUCED = {"all-reduce": _PER_GPU_BYTES, "DLRM": _PER_GPU_BYTES / 2}
+"""Size of the vector that each NPU of a wafer contributes to the all-reduce of a workload [B]."""
 _NIC_GBPS = 1024.0
 """Rate of an I/O controller of the published wafer (128 GB/s) as an Ethernet rate [Gb/s]."""
 
@@ -82,6 +85,38 @@ def _collective(topology: Topology, pattern: str, algorithm: str, size_bytes: fl
     return workload_of(schedule, size_bytes)
 
 
+def _paths(work: Workload, topology: Topology, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the number of the path of each pair."""
+    routes = (topology.hops((one,), (other,)) for one, other in pairs)
+    return [work.path_number(link for link, _ in hops) for hops in routes]
+
+
+def _exchanges(
+    work: Workload,
+    topology: Topology,
+    groups: Sequence[Sequence[int]],
+    size: int,
+    after: Sequence[int] = (),
+) -> list[int]:
+    """Add an all-to-all of each group with messages of a size [B], and return its messages."""
+    pairs = (pair for members in groups for pair in permutations(members, 2))
+    return [work.add(path, size, after) for path in _paths(work, topology, pairs)]
+
+
+def _rings(
+    work: Workload,
+    topology: Topology,
+    groups: Iterable[Sequence[int]],
+    size: int,
+    after: int = -1,
+) -> None:
+    """Add a ring all-reduce of each group with messages of a size [B], after a message or none."""
+    for members in groups:
+        pairs = zip(members, (*members[1:], members[0]), strict=True)
+        count = len(members)
+        work.add_steps(_paths(work, topology, pairs), size, [after] * count, 2 * (count - 1))
+
+
 def _dlrm(topology: Topology) -> Workload:
     """Return the communication of an iteration of DLRM.
 
@@ -89,22 +124,11 @@ def _dlrm(topology: Topology) -> Workload:
     all-reduce of the gradients of the dense layers, twice as large.
     """
     work = Workload()
-    everyone = range(topology.npus)
-    size = int(_PER_GPU_BYTES / 4 / topology.npus)
-    paths = {
-        (a, b): work.path_number(link for link, _ in topology.hops((a,), (b,)))
-        for a in everyone
-        for b in everyone
-        if a != b
-    }
-    forward = [work.add(path, size) for path in paths.values()]
-    middle = work.add_join(forward)
-    for path in paths.values():
-        work.add(path, size, [middle])
-    order = topology.ring_order(everyone)
-    ring = [paths[a, b] for a, b in zip(order, (*order[1:], order[0]), strict=True)]
-    share = int(_PER_GPU_BYTES / 2 / topology.npus)
-    work.add_steps(ring, share, [middle] * len(ring), 2 * (len(ring) - 1))
+    everyone = [range(topology.npus)]
+    size = _PER_GPU_BYTES / topology.npus
+    middle = work.add_join(_exchanges(work, topology, everyone, int(size / 4)))
+    _exchanges(work, topology, everyone, int(size / 4), [middle])
+    _rings(work, topology, [topology.ring_order(everyone[0])], int(size / 2), middle)
     return work
 
 
@@ -167,21 +191,16 @@ def _between_wafers(workload: str, npus: int, nics: int) -> Sequence[CongestionP
         latency_us=(0.5, 0.5),
     )
     topology, work = clos_file(clos).build("wafers"), Workload()
-    size = _PER_GPU_BYTES * npus
-    for nic in range(nics):
-        members = [wafer * nics + nic for wafer in range(_WAFERS)]
-        pairs = (
-            zip(members, (*members[1:], members[0]), strict=True)
-            if workload == "all-reduce"
-            else ((a, b) for a in members for b in members if a != b)
-        )
-        paths = [work.path_number(link for link, _ in topology.hops((a,), (b,))) for a, b in pairs]
-        if workload == "all-reduce":
-            share = int(size / nics / _WAFERS)
-            work.add_steps(paths, share, [-1] * _WAFERS, 2 * (_WAFERS - 1))
-        else:
-            for path in paths:
-                work.add(path, int(size / _WAFERS / nics))
+    size = _PER_GPU_BYTES * npus / nics / _WAFERS
+    groups = [[wafer * nics + nic for wafer in range(_WAFERS)] for nic in range(nics)]
+    if workload == "all-reduce":
+        _rings(work, topology, groups, int(size))
+    elif workload == "all-to-all":
+        _exchanges(work, topology, groups, int(size))
+    else:
+        middle = work.add_join(_exchanges(work, topology, groups, int(size / 4)))
+        _exchanges(work, topology, groups, int(size / 4), [middle])
+        _rings(work, topology, groups, int(size / 2), middle)
     return tuple(_points("wafers of FRED", workload, topology, work))
 
 
@@ -190,12 +209,13 @@ def on_wafers(workload: str, protocol: ProtocolModel) -> Sequence[CongestionPoin
 
     An all-reduce is reduced inside each wafer, which leaves a share at each I/O controller;
     controllers of equal number all-reduce their shares by a ring; and the results are distributed.
-    In an all-to-all what an NPU sends to another wafer is spread over the controllers.
+    In an all-to-all what an NPU sends to another wafer is spread over the controllers. DLRM is
+    that of ``WORKLOADS``; its all-reduce is reduced inside each wafer as well.
     """
     wafer = shared_topology(_WAFER, protocol)
     inside_s = 0.0
-    if workload == "all-reduce":
-        size, everyone = _PER_GPU_BYTES * wafer.npus, [range(wafer.npus)]
+    if workload in _REDUCED:
+        size, everyone = _REDUCED[workload] * wafer.npus, [range(wafer.npus)]
         streams = ("stream_out", "stream_in")  # chunks go out while others come in
         inside_s = max(profile(wafer, pattern, size, everyone)[0].time_s for pattern in streams)
     found = _between_wafers(workload, wafer.npus, wafer.io_controllers)

@@ -143,6 +143,22 @@ def _network_listing() -> str:
     return f"{', or '.join(f'{name}: {models[name].description}' for name in _network_models())}."
 
 
+_OF_TRACES = {
+    **dict.fromkeys(
+        ("unaware", "aware"),
+        "which simulates all messages of traces together (fred estimate --network)",
+    ),
+    "loggops": "which takes GOAL schedules and traces (fred estimate)",
+}
+"""Why a network model cannot run the tasks of a workload, and what runs it."""
+
+
+def _check_network_model(value: str) -> None:
+    if value not in (known := tuple(_network_models())):
+        reason = f", {_OF_TRACES[value]}" if value in _OF_TRACES else ""
+        raise InputError("", "network_model", not_one_of(value, known) + reason)
+
+
 def _energy_tables() -> Iterable[str]:
     return _found("training.energy", "energy_tables")()
 
@@ -206,6 +222,7 @@ class Options:
         "fluid",
         _network_models,
         _network_listing,
+        _check_network_model,
     )
     energy: str = _option(
         "wafer",

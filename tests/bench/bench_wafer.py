@@ -29,7 +29,7 @@ from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 GIB = 2.0**30
 SLOWER = 3.0
-PUBLISHED_S = {20: (1.3e-3, 1.3e-3), 1024: (65e-3, 45e-3), 4096: (310e-3, 45e-3)}
+PUBLISHED_S = {20: (1.3e-3, 1.3e-3), 1024: (65e-3, 45e-3), 4096: (160e-3, 45e-3)}
 """By NPUs: with the schedule to be built, and at hand, of the algorithm ``published``."""
 
 HALVING_S, DIRECT_S, AUTO_S, ESTIMATE_S = 0.4, 2.9, 5.0, 0.5

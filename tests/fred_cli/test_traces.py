@@ -119,6 +119,53 @@ def test_congestion_is_no_faster(fred: Fred) -> None:
     assert ends[0] < ends[1] < ends[2]
 
 
+TWO_WAFERS = """
+kind: wafers
+wafer: wafer.yaml
+wafers: 2
+join: switch
+bytes_per_s: {}
+latency_s: 5e-7
+"""
+TWO_NPUS = """
+kind: fred
+l1: [{count: 2, npus: 1, io_controllers: 1, record: l1-11}]
+l2_record: l2-10
+l1_l2_bytes_per_s: 3e12
+in_network: false
+interpolate: true
+"""
+
+
+@pytest.mark.slow
+def test_traces_over_two_wafers_share_ethernet_between_them(fred: Fred, tmp_path: Path) -> None:
+    written(tmp_path / "wafer.yaml", TWO_NPUS)
+    wide = written(tmp_path / "wide.yaml", TWO_WAFERS.format("128e9"))
+    narrow = written(tmp_path / "narrow.yaml", TWO_WAFERS.format("64e9"))
+    step = [one for one in STEP if not one.startswith("--network")]
+    fluid = fred.json(*step, f"--network={wide}")
+    roce, slower = (
+        fred.json(*step, f"--network={one}", "--network-model", "roce") for one in (wide, narrow)
+    )
+    assert [one["compute_ns"] for one in roce["ranks"]] == [
+        one["compute_ns"] for one in fluid["ranks"]
+    ]
+    # Headers take 4.6 % of each link, and switches store a train before they forward it.
+    assert 1 < roce["total_ns"] / fluid["total_ns"] < 1.25
+    between = [  # NPUs send to I/O controllers, and these to controllers of the other wafer.
+        one for one in roce["congestion"]["flows"] if min(one["source"], one["target"]) > 3
+    ]
+    assert between and roce["congestion"]["drops"] == 0
+    sent_bytes = {
+        end: sum(one["bytes"] for one in between if one[end] == between[0][end])
+        for end in ("source", "target")
+    }
+    assert sent_bytes["source"] == sent_bytes["target"] > 0
+    # The narrow links need twice the time for what a controller sends.
+    added_ns = slower["total_ns"] - roce["total_ns"]
+    assert added_ns == pytest.approx(sent_bytes["source"] * 1.048 * (1 / 64 - 1 / 128), rel=0.2)
+
+
 def test_how_much_faster_than_links_a_model_is_is_said(fred: Fred) -> None:
     line = [*STEP, "--network-model", "unaware"]
     said = fred.json(*line)["faster_than_links"]
@@ -319,7 +366,8 @@ REFUSED = {
         r"fred estimate: --npu: must be left out with --network"
     ),
     "--topology fred-d --workload gpt-3 --network-model aware": (
-        r"--network-model: must be one of fluid, packet, roce, not 'aware'"
+        r"--network-model: must be one of fluid, packet, roce, not 'aware', which simulates all "
+        r"messages of traces together \(fred estimate --network\)"
     ),
     f"{GIVEN} --network-model aware --workload w": r"w: must be the prefix of traces such as .*",
     f"{GIVEN} --network-model aware --workload {EXAMPLES}/astra-step/step": (

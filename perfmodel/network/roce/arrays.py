@@ -301,8 +301,7 @@ def _set_windows(paths: Any, p: RoceFile) -> None:
     if p.global_window:
         paths.window = paths.window.max(initial=0.0)
     fitting = paths.window / (p.packet_bytes * _TRAINS_IN_FLIGHT)
-    most = 1 if p.lossy else p.train_packets
-    paths.train = np.clip(fitting, 1, most).astype(np.int64)
+    paths.train = np.clip(fitting, 1, p.most_in_train).astype(np.int64)
 
 
 def _messages(work: Workload) -> tuple[Any, Any]:

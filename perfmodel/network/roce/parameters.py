@@ -24,6 +24,9 @@ _TELEMETRY_BYTES = {"timely": 8, "hpcc-pint": 2}
 _SENSITIVE = ("dcqcn", "timely")
 """Schemes under which one mark or one round-trip time can decide how long a flow takes."""
 
+_TRAIN = 16
+"""Packets that are simulated as one by default, under all other schemes."""
+
 _Time = Annotated[float, number_range(1e-3, 1e9)]
 _Rate = Annotated[float, number_range(1e-6, 1e6)]
 _Share = Annotated[float, number_range(0, 1)]
@@ -152,9 +155,10 @@ class RoceFile(FileModel):
         Headers of a packet, without the telemetry of a scheme [B].
     ack_bytes : int
         An ack [B]. Acks have priority: they wait for no data and take no bandwidth.
-    train_packets : int
-        Packets that are simulated as one; 1 is exact. Where packets can be lost, without ``pfc`` or
-        with an ``error_rate``, each is simulated alone.
+    train_packets : int or None
+        Packets that are simulated as one; 1 is exact. Without it, 1 under ``dcqcn`` and ``timely``,
+        whose results trains change by factors, and 16 under other schemes. Where packets can be
+        lost, without ``pfc`` or with an ``error_rate``, each is simulated alone.
     buffer_mib : float
         Shared buffer of a switch [MiB].
     pfc : bool
@@ -215,7 +219,7 @@ class RoceFile(FileModel):
     packet_bytes: Annotated[int, int_range(64, 65536)] = 1000
     header_bytes: Annotated[int, int_range(0, 1000)] = 48
     ack_bytes: Annotated[int, int_range(0, 1000)] = 60
-    train_packets: Annotated[int, int_range(1, 1024)] = 16
+    train_packets: Annotated[int, int_range(1, 1024)] | None = None
     buffer_mib: Annotated[float, number_range(1e-3, 1e6)] = 32
     pfc: bool = True
     dynamic_threshold: bool = True
@@ -273,9 +277,9 @@ class RoceFile(FileModel):
             "acks have priority over data and take no bandwidth",
             "each message is a flow of its own, which begins at line rate",
         ]
-        if self.lossy or self.train_packets == 1:
+        if self.most_in_train == 1:
             return (*found, "each packet is simulated alone")
-        found.append(f"up to {self.train_packets} packets of a flow are simulated as one")
+        found.append(f"up to {self.most_in_train} packets of a flow are simulated as one")
         if self.congestion_control in _SENSITIVE:
             scheme = self.congestion_control
             found.append(f"results of {scheme} can be wrong by factors; use train_packets: 1")
@@ -287,6 +291,15 @@ class RoceFile(FileModel):
         return not self.pfc or self.error_rate > 0
 
     @property
+    def most_in_train(self) -> int:
+        """Largest number of packets of a flow that are simulated as one."""
+        if self.lossy:
+            return 1
+        if self.train_packets is not None:
+            return self.train_packets
+        return 1 if self.congestion_control in _SENSITIVE else _TRAIN
+
+    @property
     def overhead_bytes(self) -> int:
         """Overhead of a packet on the wire: headers and telemetry [B]."""
         sizes = {**_TELEMETRY_BYTES, "hpcc": self.hpcc.telemetry_bytes}
@@ -295,7 +308,7 @@ class RoceFile(FileModel):
     @property
     def unit_bytes(self) -> float:
         """Wire size of a train, which is sent without interruption [B]."""
-        return float(self.train_packets * (self.packet_bytes + self.overhead_bytes))
+        return float(self.most_in_train * (self.packet_bytes + self.overhead_bytes))
 
     @property
     def control(self) -> Control:

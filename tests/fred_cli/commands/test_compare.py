@@ -72,6 +72,20 @@ def test_rates_of_npus_are_those_of_all_fabrics(fred: Fred, command: str) -> Non
     assert all(fast[key] < usual[key] / 100 for key in usual)
 
 
+@pytest.mark.parametrize("command", ["compare", "strategies --workload gpt-3"])
+def test_network_models_of_traces_are_refused_with_the_command_that_takes_them(
+    command: str, refused: Callable[..., str]
+) -> None:
+    said = "error: --network-model: must be one of fluid, packet, roce, not"
+    assert refused(*command.split(), "--network-model", "aware") == (
+        f"{said} 'aware', which simulates all messages of traces together (fred estimate --network)"
+    )
+    assert refused(*command.split(), "--network-model", "loggops") == (
+        f"{said} 'loggops', which takes GOAL schedules and traces (fred estimate)"
+    )
+    assert refused(*command.split(), "--network-model", "fluidd").startswith(f"{said} 'fluidd'")
+
+
 SLOW = "kind: mesh\ncolumns: 2\nrows: 2\nnpu: {peak_flops: 1.0e+12, hbm_bytes: 90.0e+9}\n"
 DIFFER = (
     r"error: --topology: must have equal NPUs unless --npu-from or --as-is is given, not "

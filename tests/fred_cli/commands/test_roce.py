@@ -154,21 +154,29 @@ def test_flows_of_a_collective_are_written_and_simulated(tmp_path: Path, fred: F
 
 @pytest.mark.parametrize(
     ("scheme", "packets", "wrong"),
-    [("dcqcn", 16, True), ("timely", 2, True), ("hpcc", 16, False), ("dcqcn", 1, False)],
+    [
+        ("dcqcn", 16, True),
+        ("timely", 2, True),
+        ("hpcc", 16, False),
+        ("dcqcn", 1, False),
+        ("timely", None, False),
+    ],
 )
 def test_assumptions_of_trains_are_printed(
-    scheme: str, packets: int, wrong: bool, tmp_path: Path, fred: Fred
+    scheme: str, packets: int | None, wrong: bool, tmp_path: Path, fred: Fred
 ) -> None:
     net, flows, given = (tmp_path / name for name in ("net.txt", "flows.txt", "roce.yaml"))
     net.write_text("3 1 2\n2\n0 2 200Gbps 1us 0\n1 2 200Gbps 1us 0\n")
     flows.write_text("1\n0 1 3 100 5000 0\n")
-    given.write_text(f"congestion_control: {scheme}\ntrain_packets: {packets}\n")
+    given.write_text(
+        f"congestion_control: {scheme}\n" + (f"train_packets: {packets}\n" if packets else "")
+    )
     run = ("roce", "run", str(flows), "--topology", str(net), "--roce", str(given))
     text = f"results of {scheme} can be wrong by factors; use train_packets: 1"
     assert (f"  assumed: {text}\n" in fred.out(*run)) is wrong
     assumptions = fred.json(*run)["provenance"]["assumptions"]
     assert (text in assumptions) is wrong
-    assert ("each packet is simulated alone" in assumptions) is (packets == 1)
+    assert ("each packet is simulated alone" in assumptions) is (packets in (1, None))
 
 
 def test_hosts_of_flows_have_the_numbers_of_the_topology(tmp_path: Path, fred: Fred) -> None:

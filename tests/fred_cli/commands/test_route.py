@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,12 @@ def test_former_name_of_max_conflicts_is_taken_with_a_warning(fred: Fred, place:
     arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle_switches=2", "--json")
     status, out, err = fred(*arguments, "--effort", "0")
     assert (status, out, "") == fred(*arguments, "--max-conflicts", "0")
-    assert err == "DeprecationWarning: The option 'effort' is deprecated. use --max-conflicts\n"
+    assert err == "warning: --effort: is deprecated; use --max-conflicts\n"
+
+
+def test_a_bad_value_of_a_former_name_is_one_line(refused: Callable[..., str]) -> None:
+    said = "error: fred route: Invalid value for '--effort': 'speed' is not a valid integer."
+    assert refused("route", "small-4", "--effort", "speed") == said
 
 
 @pytest.mark.parametrize(

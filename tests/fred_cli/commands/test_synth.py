@@ -191,6 +191,10 @@ def test_progress_is_told(
             "synth --verilog a-file --top a --liberty tiny.lib",
             r"a-file: must be Verilog that Yosys maps, not with: line 1: syntax error, .*",
         ),
+        (
+            "synth x.v",
+            r"x\.v: must be a specification; give Verilog by --verilog and --top, not as SPEC",
+        ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
         ("synth tiny-2 --liberty nangate", r"nangate: must be an existing file, .*"),

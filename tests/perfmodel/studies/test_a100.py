@@ -21,6 +21,11 @@ def test_states_are_within_two_percent() -> None:
     assert len(ratios) == 4 and all(one and abs(one - 1) <= 0.02 for one in ratios)
 
 
+def test_iterations_are_calibrated_as_an_efficiency_was_chosen_on_them() -> None:
+    rows = [row for name, row in ROWS.items() if name.startswith("iteration/")]
+    assert {row.evidence for row in rows} == {"calibrated"}
+
+
 def test_iterations_are_within_ten_percent() -> None:
     ratios = [row.ratio for name, row in ROWS.items() if name.startswith("iteration/")]
     assert len(ratios) == 8 and all(one and abs(one - 1) <= 0.1 for one in ratios)

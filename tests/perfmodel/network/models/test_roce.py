@@ -1,5 +1,6 @@
 """Tests of perfmodel.network.models.roce."""
 
+from functools import cache
 from itertools import permutations
 
 import pytest
@@ -21,26 +22,47 @@ _CLOS = clos_file(
     Clos(gpus_per_leaf=4, pods=(2,), widths=(2,), gbps=(200, 200), latency_us=(5, 12.5))
 ).build("clos")
 
+_HPCC = 1090 / 1048 / 0.95 - 1
+"""Slowdown of HPCC where it is at its target of 95 %: 42 bytes of telemetry per packet, 9.5 %."""
 
+
+@cache
 def _slowdowns(topology_name: str, size: float) -> dict[str, float]:
-    """Return slowdowns over pauses alone; on one switch HPCC has no telemetry bytes."""
+    """Return slowdowns over pauses alone."""
     switch = clos_file(Clos(gpus_per_leaf=8, latency_us=(0.5,))).build("switch")
     topology = {"switch": switch, "clos": _CLOS}[topology_name]
     times = {}
     for scheme in SCHEMES:
         given = RoceFile(congestion_control=scheme)
-        if topology_name == "switch":
-            given = given.changed(hpcc={"telemetry_bytes": 0})
         fabric = topology.with_network_options("roce", given)
         found = run_collective(fabric, "all_reduce", size, None, None, "ring", "roce")
         times[scheme] = found.time_s
     return {scheme: time / times["pfc"] - 1 for scheme, time in times.items()}
 
 
-@pytest.mark.parametrize(("topology", "limit"), [("switch", 0.06), ("clos", 0.10)])
+@pytest.mark.parametrize(
+    ("topology", "limit", "hpcc"), [("switch", 0.06, _HPCC), ("clos", 0.10, 0.10)]
+)
 @pytest.mark.parametrize("size", [1e6, 2e7])
-def test_schemes_change_an_all_reduce_little(topology: str, limit: float, size: float) -> None:
-    assert max(map(abs, _slowdowns(topology, size).values())) <= limit
+def test_schemes_change_an_all_reduce_little(
+    topology: str, limit: float, hpcc: float, size: float
+) -> None:
+    """On one switch HPCC misses the 6 % of the other schemes, by the telemetry in its packets."""
+    found = {**_slowdowns(topology, size)}
+    assert abs(found.pop("hpcc")) <= hpcc
+    assert max(map(abs, found.values())) <= limit
+
+
+def test_rings_are_slower_by_the_target_of_hpcc_and_by_telemetry() -> None:
+    found = _slowdowns("switch", 2e7)
+    assert {name for name, share in found.items() if share > 1e-9} == {
+        "timely",
+        "hpcc",
+        "hpcc-pint",
+    }
+    assert found["timely"] == pytest.approx(8 / 1048, abs=1e-3)
+    assert found["hpcc-pint"] == pytest.approx(1050 / 1048 / 0.95 - 1, abs=5e-3)
+    assert found["hpcc"] == pytest.approx(_HPCC, abs=5e-3)
 
 
 def test_details_of_a_collective() -> None:

@@ -301,10 +301,21 @@ def test_trains_agree_on_an_oversubscribed_clos_unless_stated(scheme: str) -> No
     exact, fast = (
         _run(topology, flows, congestion_control=scheme, train_packets=train) for train in (1, 16)
     )
-    stated = RoceFile(congestion_control=scheme).assumptions[-1]
+    stated = RoceFile(congestion_control=scheme, train_packets=16).assumptions[-1]
     wrong = abs(fast.time_s / exact.time_s - 1)
     assert fast.marks > 1000
     assert wrong > 0.5 if "can be wrong by factors" in stated else wrong < 0.02
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_only_schemes_that_trains_leave_unchanged_have_trains_by_default(scheme: str) -> None:
+    flows = [(1, 0, 500_000), (2, 0, 500_000)]
+    unset, exact, fast = (
+        _run(_switch(3), flows, congestion_control=scheme, **given).events
+        for given in ({}, {"train_packets": 1}, {"train_packets": 16})
+    )
+    assert unset == (exact if scheme in ("dcqcn", "timely") else fast)
+    assert fast < exact
 
 
 def test_a_message_waits_for_others() -> None:
