@@ -1,14 +1,17 @@
 """Trees and meshes for all-reduces with schedule tables, shared by tests."""
 
+from collections.abc import Callable
+
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
 from perfmodel.collectives.link_graph import graph_of
 from perfmodel.collectives.multitree import grow
 from perfmodel.collectives.single_port import with_single_ports
+from perfmodel.collectives.synthesis import Shard, synthesize
 from perfmodel.topology.parse import parse_topology
 from tests.testbench.cases import ENGINE, SHORT
 
-__all__ = ["edges_of", "tree_program", "with_tables"]
+__all__ = ["edges_of", "synthesized_edges", "tree_program", "with_tables"]
 
 
 def edges_of(columns: int, rows: int) -> tuple[TreeEdge, ...]:
@@ -21,6 +24,14 @@ def edges_of(columns: int, rows: int) -> tuple[TreeEdge, ...]:
         for root, own in trees.items()
         for one in own
     )
+
+
+def synthesized_edges(columns: int, rows: int) -> tuple[TreeEdge, ...]:
+    """Return trees from a synthesized all-gather on a mesh whose endpoints have one link."""
+    members = range(columns * rows)
+    graph = with_single_ports(graph_of(parse_topology(f"mesh:{columns}x{rows}", "ideal"), members))
+    plan = synthesize(graph, [Shard(member) for member in members])
+    return tuple(TreeEdge(one.shard, one.target, one.source, one.step) for one in plan.moves)
 
 
 def with_tables(columns: int, rows: int, entries: int = 64, read_ports: int = 2) -> MeshSpec:
@@ -36,11 +47,16 @@ def with_tables(columns: int, rows: int, entries: int = 64, read_ports: int = 2)
     )
 
 
-def tree_program(mesh: MeshSpec, block: int, step_cycles: int) -> TreeProgram:
+def tree_program(
+    mesh: MeshSpec,
+    block: int,
+    step_cycles: int,
+    edges: Callable[[int, int], tuple[TreeEdge, ...]] = edges_of,
+) -> TreeProgram:
     """Return an all-reduce with blocks of so many flits."""
     return TreeProgram(
         mesh=mesh,
-        edges=edges_of(mesh.width, mesh.height),
+        edges=edges(mesh.width, mesh.height),
         size=mesh.routers * block * mesh.link.data_width // 8,
         step_cycles=step_cycles,
     )
