@@ -1,6 +1,6 @@
 """Selection of the algorithm and the number of chunks of a collective."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
@@ -24,6 +24,7 @@ __all__ = [
     "chosen",
     "chunk_bytes",
     "least_s",
+    "left_out",
 ]
 
 PUBLISHED = "published"
@@ -178,23 +179,48 @@ def candidates(
     """Return the algorithms that ``auto`` tries for all groups, ``published`` first.
 
     An algorithm that ``published`` takes for all groups is not listed again. Without ``automatic``
-    also those that run only where they are asked for, if no group is larger than ``MAX_SEARCHED``;
-    but none that falls back to others. ``concurrent`` groups may share members with the groups, and
-    are to run the same. The errors are those of :func:`build_schedule`.
+    also those that run only where they are asked for, except those of :func:`left_out` and those
+    that fall back to others. ``concurrent`` groups may share members with the groups, and are to
+    run the same. The errors are those of :func:`build_schedule`.
     """
     check_groups(topology, pattern, groups)
     every = [topology.on_wafer(group) for group in (*groups, *concurrent)]
+    more = not automatic and _few(every)
+    return [PUBLISHED, *_fitting(pattern, every, lambda one: one.automatic or more)]
+
+
+def left_out(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    concurrent: Sequence[Sequence[int]] = (),
+) -> list[str]:
+    """Return the suitable algorithms that :func:`candidates` omits for groups of many members.
+
+    The parameters are those of :func:`candidates`.
+    """
+    every = [topology.on_wafer(group) for group in (*groups, *concurrent)]
+    return [] if _few(every) else _fitting(pattern, every, lambda one: not one.automatic)
+
+
+def _few(every: Sequence[OnWafer]) -> bool:
+    return max(len(placed.members) for placed in every) <= MAX_SEARCHED
+
+
+def _fitting(
+    pattern: str, every: Sequence[OnWafer], wanted: Callable[[Algorithm], bool]
+) -> list[str]:
+    """Return the wanted algorithms that fit all groups; none that falls back to others."""
     taken = {id(_choose(pattern, placed)) for placed in every}
-    few = max(len(placed.members) for placed in every) <= MAX_SEARCHED
-    fit = [
+    return [
         name
         for name, one in ALGORITHMS.items()
-        if (one.automatic or (not automatic and not one.falls_back and few))
+        if wanted(one)
+        and not one.falls_back
         and pattern in one.patterns
         and taken != {id(one)}
         and all(one.fits(placed.topology, placed.members) for placed in every)
     ]
-    return [PUBLISHED, *fit]
 
 
 def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: str) -> str:

@@ -1,7 +1,8 @@
 """The fastest algorithm of a collective, or the fastest equivalent sequence of others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from fred_hw.errors import InputError
@@ -16,13 +17,14 @@ from perfmodel.collectives.select import (
     check_groups,
     chosen,
     least_s,
+    left_out,
 )
 from perfmodel.topology.graph import Topology
 
 from .model import CannotTimeError, find_model
 from .prepared import Request, Size, prepare
 
-__all__ = ["fastest"]
+__all__ = ["fastest", "fastest_fixed"]
 
 _ROUNDING = 1e-9
 """Share by which rounding may raise the bound of an algorithm above its time."""
@@ -34,7 +36,7 @@ _LARGEST: dict[tuple[Stage, ...], float] = {
 """Largest group for which a sequence is tried; ``MAX_COMPOSED`` for all other sequences."""
 
 
-def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool = True) -> Request:
+def fastest(topology: Topology, asked: Request, size: Size) -> Request:
     """Return a request with the fastest algorithm; ``published`` wins ties.
 
     In ``fluid`` no algorithm takes less as data grow or links get slower, so neither does their
@@ -48,8 +50,6 @@ def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool =
         The collective to time; its algorithm is ignored.
     size : Size
         The vector.
-    automatic : bool
-        See ``select.candidates``.
 
     Raises
     ------
@@ -58,15 +58,28 @@ def fastest(topology: Topology, asked: Request, size: Size, *, automatic: bool =
     CannotTimeError
         The network model can time no algorithm.
     """
-    search = _Search(topology, asked, size, automatic)
-    found = search.stage(Stage(asked.pattern), inf, first=True, last=True)
-    if found is None:
-        raise search.problem or AssertionError("one algorithm fits everywhere")
-    best_s, name = found
-    for stages in search.sequences():
-        better = search.sequence(stages, best_s)
-        best_s, name = better or (best_s, name)
+    _, name = _Search(topology, asked, size, candidates).fastest()
     return replace(asked, algorithm=name)
+
+
+def fastest_fixed(topology: Topology, asked: Request, size: Size, own_s: float) -> Request:
+    """Return a request with the fastest algorithm, including those that run only on request.
+
+    Of the algorithms that ``select.left_out`` names, only those are built whose lower bound is
+    below ``own_s`` and the time of all others.
+
+    Parameters
+    ----------
+    topology, asked, size
+        As for :func:`fastest`, which has the same errors.
+    own_s : float
+        Time of the algorithm that is compared with the result [s].
+    """
+    fixed_s, name = _Search(topology, asked, size, partial(candidates, automatic=False)).fastest()
+    late = _Search(topology, asked, size, left_out).stage(
+        Stage(asked.pattern), min(own_s, fixed_s), first=True, last=True
+    )
+    return replace(asked, algorithm=late[1] if late and late[0] < fixed_s else name)
 
 
 class _Search:
@@ -74,17 +87,32 @@ class _Search:
 
     Parameters
     ----------
-    topology, asked, size, automatic
+    topology, asked, size
         As for :func:`fastest`.
+    names : callable
+        Returns the algorithms to try, as ``select.candidates`` does.
     """
 
-    def __init__(self, topology: Topology, asked: Request, size: Size, automatic: bool) -> None:
+    def __init__(
+        self, topology: Topology, asked: Request, size: Size, names: Callable[..., list[str]]
+    ) -> None:
         self._topology, self._asked, self._size = topology, asked, size
-        self._automatic = automatic
+        self._names = names
         self._bounded = find_model(asked.network_model).never_faster_than_links
         self._least: dict[Stage, dict[str, float]] = {}
         self._known: dict[tuple[Stage, bool, bool], tuple[float, str]] = {}
         self.problem: CannotTimeError | None = None
+
+    def fastest(self) -> tuple[float, str]:
+        """Return the least time [s] and its algorithm or sequence."""
+        found = self.stage(Stage(self._asked.pattern), inf, first=True, last=True)
+        if found is None:
+            raise self.problem or AssertionError("one algorithm fits everywhere")
+        best_s, name = found
+        for stages in self.sequences():
+            better = self.sequence(stages, best_s)
+            best_s, name = better or (best_s, name)
+        return best_s, name
 
     def sequences(self) -> list[tuple[Stage, ...]]:
         """Return the sequences that the groups allow, ordered by lower bound."""
@@ -161,7 +189,7 @@ class _Search:
         if stage not in self._least:
             asked, topology = self._asked, self._topology
             given = (topology, stage.pattern, asked.groups)
-            names = candidates(*given, asked.concurrent, automatic=self._automatic)
+            names = self._names(*given, asked.concurrent)
             size_bytes = stage.times(asked.groups) * self._size.size_bytes
             self._least[stage] = dict.fromkeys(names, 0.0)
             if self._bounded:

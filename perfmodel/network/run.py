@@ -16,7 +16,7 @@ from perfmodel.collectives.streaming import STREAMS
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
-from .fastest import fastest
+from .fastest import fastest, fastest_fixed
 from .fluid.task import Profile
 from .model import find_model
 from .prepared import Prepared, Request, Size, as_tuples, prepare, stage_requests
@@ -376,8 +376,9 @@ def _chosen(
         return fastest(topology, asked, size), {}
     if not (name in ALGORITHMS and ALGORITHMS[name].falls_back):
         return asked, {}
-    fixed = fastest(topology, asked, size, automatic=False)
-    own_s, fixed_s = (prepare(topology, one).time_s(size) for one in (asked, fixed))
+    own_s = prepare(topology, asked).time_s(size)
+    fixed = fastest_fixed(topology, asked, size, own_s)
+    fixed_s = prepare(topology, fixed).time_s(size)
     fell_back = own_s > fixed_s
     compared: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
     compared |= {"fixed_algorithm": fixed.algorithm, "fell_back": fell_back}

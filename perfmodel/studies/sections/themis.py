@@ -1,12 +1,16 @@
 """Gains of Themis, compared with its published figures."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 
 from perfmodel.collectives.themis.network import QueueDimension, ideal_s
 from perfmodel.collectives.themis.run import Queuing, run_chunks
+from perfmodel.memory.file import MemoryFile
 from perfmodel.published_themis import (
     NETWORKS,
     THEMIS_MEAN_SPEEDUP,
+    THEMIS_RUNS,
     THEMIS_SPEEDUP,
     THEMIS_TRAINING,
     THEMIS_UTILIZATION,
@@ -14,12 +18,29 @@ from perfmodel.published_themis import (
     Line,
 )
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Setting, number
+from perfmodel.topology.block import Block
+from perfmodel.topology.blocks import BlocksTopology
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import simulate
+from perfmodel.training.request import Request
+from perfmodel.workloads.workload import load_workload, with_batch
 
 __all__ = ["themis"]
 
 _LINK_S = 11e-9
 """Link latency and endpoint delay in the runs of the authors' code; a switch counts as two links
 [s]."""
+
+_NPU = Npu(peak_flops=312e12, hbm_bytes_per_s=2039e9)
+"""An NPU similar to an A100 of 80 GB."""
+
+_INPUTS = MemoryFile.model_validate(
+    {"memory-type": "PER_NPU_MEMORY_EXPANSION", "remote-mem-bw": 1000.0}
+)
+"""Source of inputs, fast enough to never be exposed."""
+
+_FASTER = (3, 10, 30)
+"""Speed-ups of compute in the other readings of the simulated iterations."""
 
 _HOW = "simulated by dimensions, 1 GiB in 64 chunks; networks reconstructed by their means"
 
@@ -56,6 +77,7 @@ def themis(_setting: Setting) -> Iterator[ReproduceRow]:
             "simulated by dimensions, 64 chunks",
         )
     yield from _training(fixed, found["themis", "scf"])
+    yield from _iterations()
 
 
 _KEYS = [*THEMIS_UTILIZATION]
@@ -88,6 +110,55 @@ def _training(fixed: list[float], scf: list[float]) -> Iterator[ReproduceRow]:
         )
         yield number(*mean, figures.mean, _mean(gains), how, "calibrated")
         yield number(*most, figures.most, max(gains), how)
+
+
+def _iterations() -> Iterator[ReproduceRow]:
+    """Yield mean speed-ups of training, with every iteration simulated."""
+    for name, figures in THEMIS_TRAINING.items():
+        gains = {factor: _iteration_gain(name, factor) for factor in (1, *_FASTER)}
+        strategy, samples = THEMIS_RUNS[name]
+        yield number(
+            f"themis/training/{name.lower()}/simulated",
+            f"mean speed-up of an iteration of {name} by Themis",
+            figures.mean,
+            gains[1],
+            f"iterations simulated on the six networks, {strategy} with {samples} samples per "
+            "replica on NPUs like A100s, compute from first principles",
+            reading="compute is the roofline",
+            readings={f"compute {one} times as fast": gains[one] for one in _FASTER},
+        )
+
+
+def _iteration_gain(name: str, factor: int) -> float:
+    """Return the mean gain of Themis over the fixed order, at a compute speed-up."""
+    strategy, samples = THEMIS_RUNS[name]
+    workload = with_batch(load_workload(name.lower()), samples, 1)
+    gains: list[float] = []
+    for network, lines in NETWORKS.items():
+        request = Request.of(
+            _topology(network, lines),
+            workload,
+            strategy,
+            npu=_NPU,
+            memory=_INPUTS,
+            compute=f"scaled:{factor}",
+        )
+        base_s, own_s = (
+            simulate(replace(request, algorithm=one), fitting=False).iteration.time_s
+            for one in ("dimension_order", "themis")
+        )
+        gains.append(base_s / own_s)
+    return _mean(gains)
+
+
+@cache
+def _topology(name: str, lines: tuple[Line, ...]) -> BlocksTopology:
+    """Return a network as a topology; an NPU divides its rate among its links of a line."""
+    blocks: list[Block] = []
+    for kind, npus, rate in lines:
+        links = {"switch": 1, "ring": 2, "fully_connected": npus - 1}[kind]
+        blocks.append(Block(kind, npus, rate / 8 * GIB / links, _LINK_S))
+    return BlocksTopology(name=name, blocks=blocks)
 
 
 def _utilization(lines: tuple[Line, ...], policy: str, intra: str) -> float:

@@ -11,6 +11,12 @@ from fred_hw.ace.steps import Step
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TreeEdge, TreeProgram
+from tests.testbench.collectives.trees import (
+    edges_of,
+    synthesized_edges,
+    tree_program,
+    with_tables,
+)
 
 # Trees of a row of three NPUs, by root: the child, its parent and the step of the all-gather.
 EDGES = (
@@ -44,6 +50,18 @@ def said(entry: Any) -> tuple[Any, ...]:
     came = one.receive and (one.destination.address, one.receive.number, receive.tree)
     bits = (receive.waits, receive.sets)
     return entry.step, one.operation, sent or (), (*came, *bits) if came else ()
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "multitree", "synthesized"),
+    [(3, 2, 16, 12), (4, 4, 42, 40), (5, 4, 52, 50)],
+)
+def test_steps_of_multitree_and_of_synthesized_schedules(
+    columns: int, rows: int, multitree: int, synthesized: int
+) -> None:
+    mesh = with_tables(columns, rows, entries=128)
+    found = [tree_program(mesh, 1, 9, edges).steps for edges in (edges_of, synthesized_edges)]
+    assert found == [multitree, synthesized]
 
 
 def test_tables_of_a_row_of_three() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel.collectives.link_graph import graph_of, graph_of_neighbours
 from perfmodel.collectives.multitree import grow
+from perfmodel.collectives.single_port import with_single_ports
 from perfmodel.topology.graph import Link
 from perfmodel.topology.links import LinksTopology
 from perfmodel.topology.parse import parse_topology
@@ -48,6 +49,8 @@ def corner_first(kind: str, nodes: int) -> list[int]:
 )
 def test_trees_are_those_of_the_public_code(case: dict[str, Any]) -> None:
     graph = graph_of_neighbours({int(node): links for node, links in case["links"].items()})
+    if case["network"] == "dgx2":  # a switch: each node has one port
+        graph = with_single_ports(graph)
     later = case["corner_first_after_first_round"]
     roots = corner_first(case["network"], case["nodes"]) if later else None
     forest = grow(graph, roots)

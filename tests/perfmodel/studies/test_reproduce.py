@@ -41,7 +41,10 @@ MISSES: dict[str, set[str]] = {
     "wafer": {"line-rate/gpt-3", "area/dense-io-1000"},
     "link": {"link/buffer"},
     "libra": set(),
-    "themis": {"themis/training/resnet-152/most", "themis/training/gnmt/most"},
+    "themis": {
+        *(f"themis/training/{name}/most" for name in ("resnet-152", "gnmt")),
+        *(f"themis/training/{name}/simulated" for name in ("resnet-152", "gnmt", "dlrm")),
+    },
     "multitree": {"multitree/torus:4x4/128-kib/ring2d"},
     "machines": {
         "machines/error/simai/mean",
@@ -60,7 +63,7 @@ MISSES: dict[str, set[str]] = {
         "endpoint/fred-c/resnet-152",
     },
 }
-SLOW = {"endpoint", "machines"}
+SLOW = {"endpoint", "machines", "themis"}
 
 EVERY = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in MISSES]
 

@@ -17,7 +17,7 @@ from testbench.collectives.plane import PlaneRun, run_plane
 from testbench.collectives.tree_cycles import tree_cycles
 from testbench.sim.tools import SimulatorError
 
-from .trees import tree_program, with_tables
+from .trees import synthesized_edges, tree_program, with_tables
 
 SMALL, LARGE = with_tables(2, 2, entries=8, read_ports=1), with_tables(4, 4)
 TORUS = LARGE.with_changes(wrap=True, routing="dateline")
@@ -88,6 +88,14 @@ def test_two_by_two_mesh_through_stalls_of_memory_and_faults_of_links(tmp_path: 
         program, small(tmp_path), faults=15000, memory_stalls=30, limit=60_000, seed=3
     )
     assert found.finished.faults > 0
+
+
+def test_three_by_two_mesh_adds_in_the_order_of_a_synthesized_schedule(tmp_path: Path) -> None:
+    mesh = with_tables(3, 2, entries=32, read_ports=1)
+    program = tree_program(mesh, 5, 110, synthesized_edges)
+    assert (program.steps, tree_program(mesh, 5, 110).steps) == (12, 16)
+    work = build_mesh_with_ends(mesh, Sizes())
+    assert tree_cycles(program, partial(run_plane, work, work=tmp_path)).flits == 6 * 6 * 5
 
 
 @pytest.mark.parametrize("block", [8, 32])

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from perfmodel.collectives import select
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.schedule import PATTERNS
-from perfmodel.collectives.select import MAX_SEARCHED, build_schedule, candidates
+from perfmodel.collectives.select import MAX_SEARCHED, build_schedule, candidates, left_out
 from perfmodel.network.run import profile, run_collective, run_collectives
 from perfmodel.topology.parse import parse_topology, shared_topology
 from tests.examples import examples
@@ -37,7 +38,9 @@ def test_it_is_never_slower_than_any_other(data: st.DataObject) -> None:
     groups = [order[: data.draw(st.integers(2, topology.npus))]]
     pattern = data.draw(st.sampled_from(PATTERNS))
     size_bytes = 2.0 ** data.draw(st.floats(0, 34))
-    found = run_collectives(topology, pattern, size_bytes, groups, algorithm="synthesized")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(select, "MAX_SEARCHED", data.draw(st.sampled_from([4, MAX_SEARCHED])))
+        found = run_collectives(topology, pattern, size_bytes, groups, algorithm="synthesized")
     for name in candidates(topology, pattern, groups, automatic=False):
         other = run_collectives(topology, pattern, size_bytes, groups, algorithm=name)
         assert found.time_s <= other.time_s, name
@@ -152,13 +155,45 @@ def test_training_takes_the_faster_one_too() -> None:
         assert times[0] <= times[1]
 
 
-def test_algorithms_that_take_long_are_compared_for_small_groups_alone() -> None:
+def test_auto_leaves_out_algorithms_that_take_long_for_large_groups() -> None:
     few, many = (
-        candidates(parse_topology(name), "all_gather", [range(count)], automatic=False)
+        [
+            candidates(parse_topology(name), "all_gather", [range(count)], automatic=False),
+            left_out(parse_topology(name), "all_gather", [range(count)]),
+        ]
         for name, count in (("torus:16x16", MAX_SEARCHED), ("torus:257x2", MAX_SEARCHED + 1))
     )
-    assert "multitree" in few and "multitree" not in many
-    assert "synthesized" not in few
+    assert "multitree" in few[0] and few[1] == []
+    assert "multitree" not in many[0] and "multitree" in many[1]
+    assert "synthesized" not in few[0] + many[1]
+
+
+@pytest.mark.parametrize(("size_bytes", "fastest"), [(64 << 10, "multitree"), (64 << 20, "themis")])
+def test_it_is_never_slower_than_what_auto_leaves_out(
+    size_bytes: int, fastest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torus = parse_topology("torus:5x4")
+    times = {
+        name: run_collective(torus, "all_gather", size_bytes, algorithm=name).time_s
+        for name in candidates(torus, "all_gather", [range(20)], automatic=False)
+    }
+    monkeypatch.setattr(select, "MAX_SEARCHED", 19)
+    found = run_collective(torus, "all_gather", size_bytes, algorithm="synthesized")
+    assert found.details["fixed_algorithm"] == fastest
+    assert found.details["fixed_time_s"] == min(times.values())
+
+
+@pytest.mark.slow
+def test_it_is_never_slower_than_multitree_in_a_large_group() -> None:
+    mesh = parse_topology("mesh:33x9")
+    found, *others = (
+        run_collective(mesh, "all_gather", 64 << 10, algorithm=name)
+        for name in ("synthesized", "multitree", "multitree_full_slots")
+    )
+    assert found.details["fell_back"] is True and mesh.npus > MAX_SEARCHED
+    assert found.details["fixed_algorithm"] == "multitree_full_slots"
+    assert found.time_s == min(one.time_s for one in others)
+    assert found.time_s == pytest.approx(1.530e-6, rel=1e-3)
 
 
 def test_too_many_pairs_are_refused() -> None:
