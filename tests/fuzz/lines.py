@@ -240,7 +240,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "presets": ((), ()),
     "examples list": ((), ()),
     "examples copy": ((), ("--output",)),
-    "gen": ((), ("--set", "--level")),
+    "gen": ((), ("--set", "--level", "--peakrdl")),
     "chakra show": ((), ("--limit",)),
     "chakra stats": ((), ("--control",)),
     "chakra validate": ((), ("--control", "--groups")),
