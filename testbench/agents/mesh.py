@@ -7,7 +7,8 @@ from cocotb.triggers import RisingEdge
 
 from fred_hw.mesh.links_between import links_between
 from fred_hw.mesh.spec import MeshSpec
-from testbench.benches.agents.switch import SwitchBench
+
+from .switch import SwitchBench
 
 __all__ = ["MeshBench"]
 
