@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from .pages import ROOT
+from .pages import ROOT, SAVED
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-PAGES = [*TUTORIALS, ROOT / "docs" / "how-to" / "agents.md"]
+PAGES = [*TUTORIALS, ROOT / SAVED]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"Save it as\s+`([^`]+)`:\s*$|Save this one as\s+`([^`]+)`:\s*$")
 

@@ -128,7 +128,7 @@ def test_gen_refuses_outputs_of_peakrdl(
     assert refused("gen", "tiny-2", "--level", "switch", *words).startswith(
         "error: fred_m3_p2_int8x1_a1_switch_link_registers.rdl: must be SystemRDL without errors, "
     )
-    monkeypatch.setitem(sys.modules, "systemrdl", None)
+    monkeypatch.setitem(sys.modules, "systemrdl.compiler", None)
     assert refused("gen", "tiny-2", "--level", "switch", *words).startswith(
         "error: systemrdl-compiler: must be installed for SystemRDL: pip install 'fred-hw[rdl]'"
     )
