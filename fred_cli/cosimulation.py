@@ -91,9 +91,16 @@ def _switch(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult
     return cosimulate_switch(spec, work, **options)
 
 
+def _terminator(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
+    from testbench.cosimulation.terminator import cosimulate_terminator
+
+    return cosimulate_terminator(spec, work, **options)
+
+
 REGRESSIONS = {
     "interconnect": Regression("latency_cycles", _interconnect),
     "switch": Regression("switch_latency_cycles", _switch),
+    "terminator": Regression("terminator_latency_cycles", _terminator),
 }
 """Regression of each level that has one."""
 

@@ -15,6 +15,7 @@ EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
     "synth": "area and clock: fred synth, fred characterize --liberty",
     "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
+    "rdl": "outputs of PeakRDL for registers: fred gen --peakrdl",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "
     "fred reproduce --chart, fred repurpose --chart",
     "libra": "optimal bandwidths: fred libra, fred reproduce --section wires",

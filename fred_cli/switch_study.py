@@ -121,7 +121,8 @@ class _Resolver(Resolver):
         if found.regression and not found.simulator:
             raise self.refused("simulator", "must be given with regression")
         if found.regression and found.level not in REGRESSIONS:
-            message = f"must be {' or '.join(REGRESSIONS)} with regression, not {found.level!r}"
+            known = ", ".join(REGRESSIONS)
+            message = f"must be of {known} with regression, not {found.level!r}"
             raise self.refused("level", message)
         return found
 

@@ -162,8 +162,8 @@ def _check_access(target: _Target) -> None:
         raise InputError(str(path), "", message)
 
 
-def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write ``files`` (name to text) to ``folder``, which is created if missing.
+def write_files(files: Mapping[str, str] | Mapping[str, str | bytes], folder: Path) -> list[Path]:
+    """Write ``files`` (name to contents) to ``folder``, which is created if missing.
 
     Raises
     ------

@@ -8,6 +8,7 @@ import click
 from fred_cli.command import Command
 from fred_cli.options import (
     ListingOption,
+    NameChoice,
     OutputPath,
     as_json_option,
     level_option,
@@ -32,6 +33,26 @@ def _files() -> str:
     return f"Folder to write to: {', '.join(always)}; of some levels also {', '.join(some)}."
 
 
+def _outputs(*_: object) -> list[str]:
+    from gen.peakrdl import PEAKRDL_KINDS
+
+    return list(PEAKRDL_KINDS)
+
+
+def _peakrdl(level: str, spec: Any, outputs: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the PeakRDL outputs for the registers of a level."""
+    from fred_hw.errors import InputError
+    from gen.level import LEVELS
+    from gen.peakrdl import peakrdl_files
+    from gen.system_rdl import system_rdl
+
+    registers = LEVELS[level].registers
+    if registers is None:
+        known = ", ".join(name for name, one in LEVELS.items() if one.registers)
+        raise InputError("--peakrdl", "", f"must be with a level of {known}, not {level}")
+    return peakrdl_files(LEVELS[level].name(spec), system_rdl(registers(spec)), outputs)
+
+
 @click.command("gen", cls=Command, example="fred gen small-4 -o build/small-4")
 @spec_argument
 @set_option
@@ -45,9 +66,21 @@ def _files() -> str:
     listing=_files,
 )
 @level_option()
+@click.option(
+    "--peakrdl",
+    "outputs",
+    multiple=True,
+    type=NameChoice(_outputs),
+    help="Also write the registers as HTML pages, C header or UVM model; repeatable.",
+)
 @as_json_option
 def command(
-    spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
+    spec_source: str,
+    changes: tuple[str, ...],
+    folder: Path,
+    level: str,
+    outputs: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Write the Verilog of SPEC, a YAML file or a preset, and its companion files."""
     from gen.design import file_names, generate
@@ -56,11 +89,12 @@ def command(
 
     spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
     LEVELS[level].check(spec, spec_source)
-    for name in file_names(spec, level):
+    more = _peakrdl(level, spec, outputs) if outputs else {}
+    for name in (*file_names(spec, level), *more):
         check_file(folder / name)
     with progress(f"generating {spec.name}"):
         design = generate(spec, level=level)
-        files = design.files()
+        files: dict[str, str | bytes] = {**design.files(), **more}
     paths = write_files(files, folder)
     found = {key: design.manifest[key] for key in _TOLD if key in design.manifest}
     report = {
@@ -90,7 +124,8 @@ def command(
     if bound := found.get("replay", {}).get("bound"):
         print(_bound(bound, found["replay"]))
     for path in paths:
-        print(f"  {path}")
+        if path.parent == folder or path.name == "index.html":  # not all pages of a folder
+            print(f"  {path}")
 
 
 def _bound(key: str, replay: dict[str, Any]) -> str:

@@ -70,8 +70,8 @@ def command(
     check_tests(tests, level)
     names, regression = load_testbench(simulator), REGRESSIONS[level]
     work = folder or Path("build") / "sim-results" / spec.name
-    if level == "switch":
-        work = folder or work / "switch"
+    if level != "interconnect":
+        work = folder or work / level
     for name in names:
         check_folder(work / name)
     results = []

@@ -1,9 +1,10 @@
-"""Registers of a switch or an endpoint, as a C header and a page."""
+"""Registers of a switch or an endpoint, as a C header, a page and SystemRDL."""
 
 from fred_hw.control.registers import RegisterMap
 from gen.any_design import AnyDesign
 from gen.level import LEVELS
 from gen.registers import c_header, markdown
+from gen.system_rdl import system_rdl
 
 from .companion import COMPANIONS, Companion
 
@@ -32,4 +33,13 @@ COMPANIONS.add(
         levels=("switch", "endpoint"),
     ),
     rank=2,
+)
+COMPANIONS.add(
+    "SystemRDL",
+    Companion(
+        "_registers.rdl",
+        lambda design: system_rdl(registers_of(design)),
+        levels=("switch", "endpoint"),
+    ),
+    rank=2.5,
 )

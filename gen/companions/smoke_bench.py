@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.registers import RegisterMap
+from fred_hw.link.axis import AXIS_FORTH
 from gen.any_design import AnyDesign
 from gen.level import LEVELS
 from gen.ports import bit_range
@@ -17,18 +18,21 @@ SMOKE_FILESET = "bench"
 """Fileset of the FuseSoC core that holds the bench; the target ``sim`` reads it."""
 
 _LIMIT = 1_000
-"""Cycles within which a register must answer."""
+"""Cycles within which a register must answer, or a packet arrive."""
 
 
 def smoke_bench(design: AnyDesign) -> str:
     """Return a Verilog-2005 bench that prints ``PASS`` or ``FAIL`` and ends.
 
     An interconnect gets a multicast from port 0 and a reduction of all ports, whose results need no
-    golden model: the operands are one number and zeros, or equal numbers. Of other levels the bench
-    reads the registers that hold constants, over AXI4-Lite.
+    golden model: the operands are one number and zeros, or equal numbers. A terminator sends itself
+    a packet. Of other levels the bench reads the registers that hold constants, over AXI4-Lite.
     """
     registers = LEVELS[design.level].registers
-    checks = _flows(design) if registers is None else _constants(registers(design.spec))
+    if registers is not None:
+        checks = _constants(registers(design.spec))
+    else:
+        checks = _loop(design) if design.level == "terminator" else _flows(design)
     return "\n".join([*_head(design), *checks, *_end(design)]) + "\n"
 
 
@@ -116,6 +120,40 @@ def _flows(design: AnyDesign) -> list[str]:
     return lines
 
 
+def _loop(design: AnyDesign) -> list[str]:
+    """Return a program for a terminator whose link returns to it."""
+    flits, stream = min(3, design.spec.protocol.packet_flits), "axis_mp"
+    return [
+        "  integer taken = 0, came = 0, waited = 0;",
+        "  always @(negedge clk) begin",
+        "    m_axis_tready = 1;",
+        *(f"    s_axis_{wire} = m_axis_{wire};" for wire in AXIS_FORTH),
+        f"    m_{stream}_tready = 1;",
+        f"    s_{stream}_tvalid = !rst && taken < {flits};",
+        f"    s_{stream}_tdata = taken + 1;",
+        f"    s_{stream}_tlast = taken == {flits - 1};",
+        "  end",
+        "  always @(posedge clk) if (!rst) begin",
+        f"    if (s_{stream}_tvalid && s_{stream}_tready) taken <= taken + 1;",
+        f"    if (m_{stream}_tvalid && m_{stream}_tready) begin",
+        f"      if (m_{stream}_tdata !== came + 1",
+        f"          || m_{stream}_tlast !== (came == {flits - 1})) begin",
+        "        failures = failures + 1;",
+        f'        $display("flit %0d: %h", came, m_{stream}_tdata);',
+        "      end",
+        "      came <= came + 1;",
+        "    end",
+        "  end",
+        *_start(),
+        f"    while ((came < {flits} || idle !== 7) && waited < {_LIMIT})",
+        "      begin @(negedge clk); waited = waited + 1; end",
+        f"    if (came !== {flits} || idle !== 7) begin",
+        "      failures = failures + 1;",
+        f'      $display("%0d of {flits} flits arrived", came);',
+        "    end",
+    ]
+
+
 def _constants(registers: RegisterMap) -> list[str]:
     lines = [
         "  integer waited;",
@@ -150,7 +188,7 @@ COMPANIONS.add(
     Companion(
         "_tb.v",
         smoke_bench,
-        levels=("interconnect", "switch", "endpoint"),
+        levels=("interconnect", "switch", "endpoint", "terminator"),
         fileset=SMOKE_FILESET,
         file_type="verilogSource-2005",
     ),

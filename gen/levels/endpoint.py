@@ -17,7 +17,7 @@ from gen.level import LEVELS, UnitLevel
 from gen.manifest_parts import controlled, streams
 from gen.replay import replay
 
-__all__ = ["EndpointLevel"]
+__all__ = ["EndpointLevel", "OfLinkEnd"]
 
 
 def _load_end(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSpec:
@@ -27,11 +27,20 @@ def _load_end(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     return load_spec(source, changes)
 
 
-class EndpointLevel(UnitLevel[SwitchSpec]):
-    """The endpoint; its latency is from a descriptor's COMMAND to the first memory read."""
+class OfLinkEnd(UnitLevel[SwitchSpec]):
+    """Base of the levels of a link's end, at a switch or at a router of a mesh."""
 
     model = SwitchSpec
     load = staticmethod(_load_end)
+
+    def said(self, spec: SwitchSpec) -> dict[str, Any]:
+        routes = spec.protocol.routes
+        return spec.model_dump() | ({} if routes is None else {"mesh": routes.model_dump()})
+
+
+class EndpointLevel(OfLinkEnd):
+    """The endpoint; its latency is from a descriptor's COMMAND to the first memory read."""
+
     text = "the collective endpoint of an NPU"
     description = "NPU's end of a FRED link: link layer, collective engine and registers"
     registers = staticmethod(endpoint_map)
@@ -46,10 +55,6 @@ class EndpointLevel(UnitLevel[SwitchSpec]):
         kept = replay(spec, spec.protocol.replay_needed)
         common = controlled(spec, endpoint_map(spec))
         return {**streams("s_axis", "m_axis", spec), "replay": kept, **common}
-
-    def said(self, spec: SwitchSpec) -> dict[str, Any]:
-        routes = spec.protocol.routes
-        return spec.model_dump() | ({} if routes is None else {"mesh": routes.model_dump()})
 
     def check(self, spec: SwitchSpec, source: str) -> None:
         try:

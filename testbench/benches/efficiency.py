@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
 from fred_hw.published import FLIT_BYTES
-from testbench.benches.agents.switch import SwitchBench, Watch
+from testbench.agents.axis import Watch
+from testbench.agents.switch import SwitchBench
 
 __all__ = ["shares"]
 

@@ -12,7 +12,7 @@ from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.registers import Word
 from fred_hw.control.switch_map import CAUSES, COMMANDS, PORT_CAUSES, switch_map
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.control import COUNTED, ERRORS, ControlBench, Events
+from testbench.agents.control import COUNTED, ERRORS, ControlBench, Events
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 REGISTERS = switch_map(SPEC)

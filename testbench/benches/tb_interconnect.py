@@ -13,7 +13,8 @@ from fred_hw.compiler.collectives import COLLECTIVES
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.interconnect import InterconnectBench, Stimulus
+from testbench.agents.interconnect import InterconnectBench, Stimulus
+from testbench.agents.measurements import record
 from testbench.stimulus.traffic import (
     collective_runs,
     flits_for,
@@ -22,8 +23,6 @@ from testbench.stimulus.traffic import (
     routed_random_flows,
     strategy_runs,
 )
-
-from .measurements import record
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 FLITS = int(os.environ.get("FRED_FLITS", "20"))  # per configuration

@@ -9,9 +9,9 @@ import cocotb
 
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
-from testbench.benches.agents.line import FaultyLink
-from testbench.benches.agents.mesh import MeshBench
-from testbench.benches.agents.switch import Watch
+from testbench.agents.axis import Watch
+from testbench.agents.line import FaultyLink
+from testbench.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
 
 MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])

@@ -8,12 +8,12 @@ import cocotb
 from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import Kind
-from testbench.benches.agents.mesh import MeshBench
-from testbench.benches.agents.switch import Watch
+from testbench.agents.axis import Watch
+from testbench.agents.measurements import record
+from testbench.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
 
 from .efficiency import shares
-from .measurements import record
 
 MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])
 PROTOCOL, NPUS = MESH.protocol, MESH.routers

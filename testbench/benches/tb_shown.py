@@ -9,7 +9,7 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.interconnect import InterconnectBench, Monitor, Stimulus
+from testbench.agents.interconnect import InterconnectBench, Monitor, Stimulus
 from testbench.stimulus.traffic import routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])

@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import cocotb
@@ -14,9 +15,9 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import READ_CYCLES
 from fred_hw.switch.ports.output_port import OutputPort
-from testbench.benches.agents.switch import SwitchBench
-from testbench.stimulus.phases import Phase, PhaseRun, make_phase_run, phase_table
-from testbench.stimulus.traffic import routed
+from testbench.agents import collectives
+from testbench.agents.switch import SwitchBench
+from testbench.stimulus.phases import Phase, phase_table
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 PROTOCOL = SPEC.protocol
@@ -41,6 +42,11 @@ BEGUN = (
 waiting_test = scenario(PROTOCOL.phases >= 2 and PROTOCOL.buffer_packets > BEGUN)
 
 
+phase_of = partial(collectives.phase_of, SPEC)
+everyone = partial(collectives.all_reduce, SPEC)
+runs_of = partial(collectives.runs_of, SPEC)
+
+
 async def started(
     dut: Any, stall: float = 0.0, phases: Sequence[Phase] = ()
 ) -> tuple[SwitchBench, random.Random]:
@@ -49,32 +55,9 @@ async def started(
     return bench, bench.rng
 
 
-def phase_of(number: int, circuit: int, *flows: Flow) -> Phase:
-    """Return a phase that can be routed."""
-    configuration = routed(flows, SPEC)
-    assert configuration is not None, f"{flows} do not route"
-    return Phase(number, circuit, tuple(flows), configuration)
-
-
-def everyone(number: int = 0, circuit: int = 0) -> Phase:
-    """Return an all-reduce of all ports."""
-    return phase_of(number, circuit, Flow(tuple(range(PORTS)), tuple(range(PORTS))))
-
-
 def several(rng: random.Random) -> list[Phase]:
     """Return phases on all virtual channels, one per channel and up to 8."""
     return phase_table(rng, SPEC, 8)[: PROTOCOL.phases]
-
-
-def runs_of(
-    rng: random.Random, phase: Phase, packets: int, length: int | None = None
-) -> list[PhaseRun]:
-    """Return runs of a phase, of random lengths unless lengths are given."""
-    most = PROTOCOL.packet_flits
-    return [
-        make_phase_run(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
-        for _ in range(packets)
-    ]
 
 
 @test

@@ -8,8 +8,8 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CONTROL, CRC_BITS, KINDS
-from testbench.benches.agents.line import Fault, FaultyLink, Line, link_faults
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.line import Fault, FaultyLink, Line, link_faults
+from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 
 from .tb_switch import (

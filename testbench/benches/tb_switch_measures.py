@@ -6,15 +6,15 @@ from typing import Any
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import KINDS
-from testbench.benches.agents.line import Fault
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.line import Fault
+from testbench.agents.measurements import record
+from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.traffic import random_flit
 from testbench.volume.switch import recovery_cycles
 
 from .efficiency import shares
-from .measurements import record
 from .tb_switch import (
     LATENCY,
     PORTS,

@@ -12,7 +12,7 @@ from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
 from fred_hw.protocol import KINDS
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 
 from .tb_switch import (

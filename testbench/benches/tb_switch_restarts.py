@@ -5,8 +5,9 @@ from typing import Any
 import cocotb
 
 from fred_hw.protocol import GENERATIONS, KINDS
-from testbench.benches.agents.line import FaultyLink
-from testbench.benches.agents.switch import SwitchBench, Watch
+from testbench.agents.axis import Watch
+from testbench.agents.line import FaultyLink
+from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
@@ -32,7 +33,7 @@ IN_FLIGHT = 256  # most cycles from an input queue to the next link: docs/how-to
 def reboot(bench: SwitchBench, port: int) -> None:
     """Make the NPU of a port lose all state, as in a reset, and start its next session."""
     bench.ports[port].reboot()
-    bench.wanted[port].clear()
+    bench.board.wanted[port].clear()
 
 
 async def until_up(bench: SwitchBench) -> None:
@@ -65,7 +66,7 @@ async def give_up(bench: SwitchBench, phase: Phase) -> None:
     for port in bench.ports:
         port.forget(phase.number, bench.generations[phase.number])
         port.forget(PROTOCOL.online, 0)
-    for wanted in bench.wanted:
+    for wanted in bench.board.wanted:
         wanted.clear()
     await until_up(bench)
     await bench.write_routes()
@@ -116,7 +117,7 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         # All endpoints give up the packets of the phase; unicasts between others are not affected.
         for other in others:
             bench.ports[other].forget(phase.number, bench.generations[phase.number])
-            bench.wanted[other] = {f: p for f, p in bench.wanted[other].items() if f[0]}
+            bench.board.wanted[other] = {f: p for f, p in bench.board.wanted[other].items() if f[0]}
         bench.unicast(others[0], others[-1], PACKETS)
         await bench.arrive(limit=bench.timeout)
         await until_up(bench)

@@ -7,7 +7,7 @@ import cocotb
 from fred_hw.compiler.flows import Flow
 from fred_hw.control.access import RefusedError
 from fred_hw.control.phase_entry import entry_word
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
 

@@ -9,8 +9,8 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import Kind
-from testbench.benches.agents.line import Fault
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.line import Fault
+from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.stimulus.phases import Phase
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from testbench.benches.agents.switch import SwitchBench
+from testbench.agents.measurements import record
+from testbench.agents.switch import SwitchBench
 
-from .measurements import record
 from .tb_switch import PORTS, PROTOCOL, SPEC, scenario, started
 
 MOST = PROTOCOL.packet_flits

@@ -4,12 +4,26 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 
+from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.route_keeper import RouteKeeper
 
 from .fault import broken
 
-__all__ = ["any_flit", "any_packet", "chooses_always", "forgets_duplicates", "no_reply"]
+__all__ = [
+    "always_idle",
+    "any_flit",
+    "any_packet",
+    "chooses_always",
+    "forgets_duplicates",
+    "no_reply",
+]
+
+
+@broken(Endpoint, {"terminator": "flow_follows_tdest_after_the_acks"})
+def always_idle(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint reports that all packets are acknowledged, whether they are or not."""
+    m.d.comb += ports.idle.eq(~0)
 
 
 @broken(FlowReceiver, {"link": "wrong"})
@@ -21,7 +35,7 @@ def any_flit(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.i.word.first.eq(word.first & ~inside)
 
 
-@broken(FlowReceiver, {"link": "wrong"})
+@broken(FlowReceiver, {"link": "wrong", "terminator": "packets_arrive_after_one_fault"})
 def any_packet(m: Module, sound: Any, ports: Any) -> None:
     """A packet with any number is accepted as the expected one."""
     word = ports.i.word

@@ -22,7 +22,7 @@ __all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run
 
 _LOG = "simulation.log"
 
-_REWRITTEN = "*/testbench/benches/*.py"
+_REWRITTEN = "*/testbench/benches/*.py */testbench/agents/*.py"
 """Modules whose assertions report operands; cocotb's default rewrites everything a bench
 imports."""
 

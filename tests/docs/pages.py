@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.fred_cli.walk import commands as walked
 
-__all__ = ["PAGES", "ROOT", "Block", "Shown", "blocks", "commands", "inline", "prose"]
+__all__ = ["PAGES", "ROOT", "SAVED", "Block", "Shown", "blocks", "commands", "inline", "prose"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -16,6 +16,9 @@ PAGES = [
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
     if path.name != "files.md"  # sentences of docstrings
 ]
+
+SAVED = "docs/how-to/agents.md"
+"""A guide whose blocks are files and commands in their order, as those of tutorials are."""
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -16,7 +16,7 @@ from fred_cli.main import main
 from tests.fred_cli.walk import commands as walked
 from tests.kept_designs import keep_designs
 
-from .pages import PAGES, ROOT, Shown, commands, inline
+from .pages import PAGES, ROOT, SAVED, Shown, commands, inline
 
 PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4", "KIND": "topology"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
@@ -79,7 +79,7 @@ def shown() -> dict[Shown, str]:
     """Return the commands of all pages, each once, with the page that shows it first."""
     found: dict[tuple[object, ...], tuple[Shown, str]] = {}
     for page in PAGES:
-        if page.startswith("docs/tutorials/"):
+        if page.startswith("docs/tutorials/") or page == SAVED:
             continue  # test_tutorials.py runs these in their order
         for one in commands(page):
             key = (*arguments(one.command), one.output, one.status)

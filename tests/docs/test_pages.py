@@ -12,7 +12,7 @@ from fred_cli.schemas.file_kind import FILES
 from perfmodel.workloads.workload import load_workload
 from tests.written import written
 
-from .pages import PAGES, ROOT, blocks, inline, prose
+from .pages import PAGES, ROOT, SAVED, blocks, inline, prose
 
 PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 FOLDERS = (*PACKAGES, "tests", "docs", "examples", "scripts")
@@ -31,7 +31,7 @@ LONG = "docs/how-to/driver.md"
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] if page == LONG else [])
     for page in PAGES
-    if blocks(page, "python")
+    if page != SAVED and blocks(page, "python")
 ]
 
 

@@ -33,7 +33,11 @@ def test_both_simulators_are_free() -> None:
 
 @pytest.mark.parametrize(
     ("level", "function"),
-    [("interconnect", "interconnect.cosimulate"), ("switch", "switch.cosimulate_switch")],
+    [
+        ("interconnect", "interconnect.cosimulate"),
+        ("switch", "switch.cosimulate_switch"),
+        ("terminator", "terminator.cosimulate_terminator"),
+    ],
 )
 def test_each_level_has_its_own_regression(
     level: str, function: str, monkeypatch: pytest.MonkeyPatch

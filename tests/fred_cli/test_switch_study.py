@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from fred_cli import switch_study
+from fred_cli.cosimulation import REGRESSIONS
 from fred_cli.switch_study import SWITCHES
 from fred_hw.errors import InputError
 from perfmodel.studies.study.plan import Plan, load_study
@@ -275,7 +276,7 @@ def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
         ({"regression": "yes"}, "space.regression: must be true or false, not 'yes'"),
         (
             {"regression": True, "simulator": "icarus", "level": "endpoint"},
-            "space.level: must be interconnect or switch with regression, not 'endpoint'",
+            f"space.level: must be of {', '.join(REGRESSIONS)} with regression, not 'endpoint'",
         ),
         ({"seed": 0}, "space.seed: must be an integer from 1 to 4294967295, not 0"),
         ({"seed": True}, "space.seed: must be an integer from 1 to 4294967295, not True"),

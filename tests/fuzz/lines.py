@@ -243,7 +243,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "check-deadlock": ((), ("--set", "--acceptance")),
     "examples list": ((), ()),
     "examples copy": ((), ("--output",)),
-    "gen": ((), ("--set", "--level")),
+    "gen": ((), ("--set", "--level", "--peakrdl")),
     "chakra show": ((), ("--limit",)),
     "chakra stats": ((), ("--control",)),
     "chakra validate": ((), ("--control", "--groups")),

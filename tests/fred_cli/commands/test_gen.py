@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,3 +100,35 @@ def test_set_changes_the_specification(fred: Fred) -> None:
 def test_levels_are_those_that_can_be_generated(fred: Fred) -> None:
     (options,) = re.findall(r"--level \[(.*?)\]", fred("gen", "--help")[1], re.DOTALL)
     assert options.split("|") == list(LEVELS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kept_designs")
+def test_gen_writes_outputs_of_peakrdl(fred: Fred, place: Path) -> None:
+    outputs = ("--peakrdl", "html", "--peakrdl", "uvm")
+    words = ("gen", "tiny-2", "--level", "switch", *outputs, "-o", "out")
+    name = "fred_m3_p2_int8x1_a1_switch_link"
+    files = fred.json(*words)["files"]
+    assert {f"out/{name}_html/index.html", f"out/{name}_ral_pkg.sv"} <= set(files)
+    assert f"out/{name}_peakrdl.h" not in files
+    assert all(Path(file).is_file() for file in files)
+    listed = {line.strip() for line in fred.out(*words).splitlines() if line.startswith("  ")}
+    assert {file for file in listed if "_html/" in file} == {f"out/{name}_html/index.html"}
+
+
+def test_gen_refuses_outputs_of_peakrdl(
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--peakrdl", "c", "-o", "out")
+    assert refused("gen", "tiny-2", *words) == (
+        "error: --peakrdl: must be with a level of switch, endpoint, not interconnect"
+    )
+    twice = "reg { field {} a; } ONE @ 0x0; reg { field {} a; } ONE @ 0x4;"
+    monkeypatch.setattr("gen.system_rdl.system_rdl", lambda _: f"addrmap top {{ {twice} }};")
+    assert refused("gen", "tiny-2", "--level", "switch", *words).startswith(
+        "error: fred_m3_p2_int8x1_a1_switch_link_registers.rdl: must be SystemRDL without errors, "
+    )
+    monkeypatch.setitem(sys.modules, "systemrdl.compiler", None)
+    assert refused("gen", "tiny-2", "--level", "switch", *words).startswith(
+        "error: systemrdl-compiler: must be installed for SystemRDL: pip install 'fred-hw[rdl]'"
+    )

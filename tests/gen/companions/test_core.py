@@ -85,7 +85,7 @@ def test_core_of_an_interconnect_is_synthesized(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_targets_are_those_of_the_level(level: str) -> None:
     core = yaml.safe_load(core_file("top", "1.2.3", level).removeprefix("CAPI=2:\n"))
-    simulates = level in ("interconnect", "switch", "endpoint")
+    simulates = level in ("interconnect", "switch", "endpoint", "terminator")
     assert core["name"] == f"fred-hw:{level}:top:1.2.3"
     assert set(core["targets"]) == {"default", "lint", "synth"} | ({"sim"} if simulates else set())
     assert all(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.companions.smoke_bench import smoke_bench
 from gen.design import generate
@@ -69,3 +70,18 @@ def test_registers_are_read(level: str, tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"PASS {design.name}"
     wrong = re.sub(r"32'h0*0, 32'h[0-9a-f]{8}", "32'h0, 32'h12345678", bench)
     assert "FAIL" in simulate(design.name, design.verilog, wrong, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flits", [8, 1])
+def test_a_terminator_receives_its_own_packet(flits: int, tmp_path: Path) -> None:
+    sizes = ProtocolSpec(packet_flits=flits, round_trip_cycles=8, buffer_packets=8)
+    spec = SwitchSpec(**TINY, protocol=sizes)
+    design = kept(generate, spec, level="terminator")
+    bench = smoke_bench(design)
+    said = simulate(design.name, design.verilog, bench, tmp_path)
+    assert said.splitlines() == [f"PASS {design.name}"]
+    damaged = bench.replace("s_axis_tdata = m_axis_tdata", "s_axis_tdata = ~m_axis_tdata")
+    assert "0 of" in simulate(design.name, design.verilog, damaged, tmp_path)
+    changed = bench.replace("s_axis_mp_tdata = taken + 1", "s_axis_mp_tdata = taken + 2")
+    assert "FAIL" in simulate(design.name, design.verilog, changed, tmp_path)

@@ -45,7 +45,7 @@ MESH = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
         "interconnect",
         *(
             pytest.param(n, marks=pytest.mark.slow)
-            for n in ("switch", "endpoint", "mesh", "router")
+            for n in ("switch", "endpoint", "terminator", "mesh", "router")
         ),
     ],
 )

@@ -1,6 +1,5 @@
 """AXI4-Lite bus master for benches with registers."""
 
-import warnings
 from typing import Any
 
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
@@ -14,10 +13,11 @@ from fred_hw.control.access import AsyncAccess
 from fred_hw.control.switch_map import switch_map
 from fred_hw.spec import SwitchSpec
 
+from .deprecations import ignore_in_cocotbext_axi
+
 __all__ = ["Registers"]
 
-# cocotbext-axi 0.1.28 uses what cocotb 2 deprecates; warnings of the bench itself stay errors.
-warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
+ignore_in_cocotbext_axi()
 
 
 class Registers:

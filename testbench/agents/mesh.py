@@ -6,7 +6,8 @@ from typing import Any
 from cocotb.triggers import RisingEdge
 
 from fred_hw.mesh.spec import MeshSpec
-from testbench.benches.agents.switch import SwitchBench
+
+from .switch import SwitchBench
 
 __all__ = ["MeshBench"]
 

@@ -1,174 +1,36 @@
-"""Agents of the switch bench: AXI4-Stream neighbours and AXI4-Lite software.
-
-They act at the falling edge: what stands on a port then is what the next rising edge acts on. A
-neighbour takes a flit in one cycle and answers in the next but one.
-"""
+"""Bench of collectives in a switch: neighbours on all ports, software and a scoreboard."""
 
 import gc
 import logging
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.link.axis import AXIS_FORTH, USER_BITS
-from fred_hw.protocol import CONTROL, GENERATIONS, HEADER_BITS
+from fred_hw.protocol import CONTROL, GENERATIONS
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.line import Line
-from testbench.benches.agents.registers import Registers
-from testbench.benches.measurements import record
-from testbench.models.endpoint import Endpoint, Flit, FlitCodec
+from testbench.models.endpoint import FlitCodec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, PhaseRun
 from testbench.stimulus.traffic import random_flit
 
-__all__ = ["Beat", "SwitchBench", "Watch"]
+from .axis import Beat, Watch
+from .link import LinkPort
+from .measurements import record
+from .registers import Registers
+from .scoreboard import FlowKey, Packets, Scoreboard
+
+__all__ = ["SwitchBench"]
 
 # Objects of benches live long: garbage collection took a twentieth of the time.
 gc.set_threshold(100_000, 20, 20)
-
-Packets = list[tuple[int, ...]]
-FlowKey = tuple[int, int]
-"""Phase, and the peer's address for unicasts, else 0."""
-
-
-@dataclass(frozen=True)
-class Beat:
-    """A transfer on a stream, with its cycle."""
-
-    cycle: int
-    data: int
-    user: int
-    last: bool
-
-    @property
-    def flit(self) -> Flit:
-        """The flit of the transfer."""
-        header = self.user & ((1 << HEADER_BITS) - 1)
-        return Flit(header, self.data, self.user >> HEADER_BITS, self.last)
-
-
-def bits(handle: Any) -> Callable[[], str]:
-    """Return a function that reads a port as text, which ``int`` refuses if bits are undefined."""
-    return lambda: str(handle.value)
-
-
-class Watch:
-    """Monitor of the transfers on a stream; an offered word must be stable until accepted."""
-
-    def __init__(self, dut: Any, prefix: str) -> None:
-        self.prefix = prefix
-        names = ("tvalid", "tready", "tdata", "tuser", "tlast")
-        self._valid, self._ready, *self._payload = (bits(dut[f"{prefix}_{name}"]) for name in names)
-        self._held: tuple[int, ...] | None = None
-        self.beats: list[Beat] = []
-
-    def forget(self) -> None:
-        """Allow an offered word to be withdrawn, as in a reset."""
-        self._held = None
-
-    def step(self, cycle: int) -> None:
-        """Sample one cycle."""
-        if not int(self._valid(), 2):
-            assert self._held is None, f"{self.prefix}: {self._held} was withdrawn"
-            return
-        now = tuple(int(one(), 2) for one in self._payload)
-        assert self._held in (None, now), f"{self.prefix}: {self._held} became {now}"
-        self._held = None if int(self._ready(), 2) else now
-        if self._held is None:
-            self.beats.append(Beat(cycle, now[0], now[1], bool(now[2])))
-
-
-class UnframedBus(AxiStreamBus):
-    """Stream whose beats are frames of their own, since packets and control flits share a link."""
-
-    _optional_signals = ("tvalid", "tready", "tuser")
-
-
-class Source(AxiStreamSource):
-    """Source that drives 0 when it offers nothing, as a neighbour in reset does."""
-
-    _init_x = False
-
-
-class LinkPort:
-    """A neighbour at one port of the switch.
-
-    Attributes
-    ----------
-    address : int
-        Its own address.
-    endpoint : Endpoint
-        State of the endpoint.
-    to_switch, from_switch : Line
-        Its link.
-    dead : bool
-        Whether it does nothing at all, and takes no flits.
-    """
-
-    def __init__(self, dut: Any, spec: SwitchSpec, port: int, address: int, delay: int) -> None:
-        self.spec, self.address, self.dead, self._session_id = spec, address, False, 0
-        self.endpoint = self.reboot()
-        self.to_switch, self.from_switch = Line(delay), Line(delay)
-        self._last = dut[f"s{port}_axis_tlast"]
-        into = UnframedBus.from_prefix(dut, f"s{port}_axis")
-        out = UnframedBus.from_prefix(dut, f"m{port}_axis")
-        self.source = Source(into, dut.clk, byte_lanes=1)
-        self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
-
-    def reboot(self, spec: SwitchSpec | None = None) -> Endpoint:
-        """Lose all state, as in a reset, and start the next session, or act as another endpoint."""
-        self._session_id += 1
-        self.endpoint = Endpoint(spec or self.spec, self.address, session_id=self._session_id)
-        return self.endpoint
-
-    @property
-    def received(self) -> dict[FlowKey, Packets]:
-        """Packets received so far, by flow."""
-        return self.endpoint.received
-
-    @property
-    def done(self) -> bool:
-        """Whether all packets sent are acknowledged."""
-        return self.endpoint.done
-
-    def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
-        """Send packets in a flow."""
-        self.endpoint.send(phase, circuit, packets, peer)
-
-    def forget(self, phase: int, generation: int) -> None:
-        """Restart the packet numbers of a phase at 0, in a given generation."""
-        self.endpoint.forget(phase, generation)
-
-    def step(self) -> None:
-        """Receive the flit that has arrived, and offer the next one."""
-        if self.dead:
-            return
-        came = None
-        if not self.sink.empty():
-            frame = self.sink.recv_nowait(compact=False)
-            came = Beat(0, frame.tdata[0], frame.tuser[0], True).flit
-        free = self.source.empty()
-        sent = self.endpoint.step(self.from_switch.step(came), may_send=free)
-        leaves = self.to_switch.step(sent, free)
-        if leaves is not None:
-            self._offer(leaves)
-
-    def _offer(self, flit: Flit) -> None:
-        def show_last(_: AxiStreamFrame) -> None:
-            self._last.value = int(flit.last)
-
-        # A beat is a whole flit, as the agents have one byte lane.
-        beat: Any = [flit.data]
-        self.source.send_nowait(AxiStreamFrame(beat, tuser=[flit.user], tx_complete=show_last))
 
 
 class SwitchBench:
@@ -187,6 +49,8 @@ class SwitchBench:
 
     Attributes
     ----------
+    board : Scoreboard
+        Expected packets.
     inputs, outputs : list of Watch
         Flits on ``s<k>_axis`` and ``m<k>_axis``.
     probes : dict
@@ -207,7 +71,7 @@ class SwitchBench:
         self.ports: list[LinkPort] = []
         self.inputs: list[Watch] = []
         self.outputs: list[Watch] = []
-        self.wanted: list[dict[FlowKey, Packets]] = [{} for _ in range(spec.ports)]
+        self.board = Scoreboard(spec.ports)
         self.probes: dict[str, Any] = {}
         self.seen: dict[str, list[int]] = {}
         self.generations: dict[int, int] = {}
@@ -337,7 +201,7 @@ class SwitchBench:
         await self.access.write_phase(phase.number, self.word(phase))
         if checked:
             self.check()
-        for port, wanted in zip(self.ports, self.wanted, strict=True):
+        for port, wanted in zip(self.ports, self.board.wanted, strict=True):
             port.forget(phase.number, generation)
             for flow in [flow for flow in wanted if flow[0] == phase.number]:
                 del wanted[flow]
@@ -364,7 +228,7 @@ class SwitchBench:
 
     def want(self, port: int, phase: int, peer: int, packets: Packets) -> None:
         """Expect packets of a flow at a port."""
-        self.wanted[port].setdefault((phase, peer), []).extend(packets)
+        self.board.want(port, (phase, peer), packets)
 
     def play(self, runs: Sequence[PhaseRun]) -> None:
         """Send and expect runs."""
@@ -403,31 +267,22 @@ class SwitchBench:
 
     def forget_unicasts(self) -> None:
         """Restart unicast numbers at 0 at all neighbours, and expect no further unicasts."""
-        for port, wanted in zip(self.ports, self.wanted, strict=True):
+        for port, wanted in zip(self.ports, self.board.wanted, strict=True):
             port.forget(self.spec.protocol.online, 0)
             wanted.clear()
 
-    def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, FlowKey, Packets]]:
-        """Yield port, flow and packets expected, for some phases or for all."""
-        numbers = None if phases is None else {phase.number for phase in phases}
-        for port, wanted in enumerate(self.wanted):
-            for flow, packets in wanted.items():
-                if numbers is None or flow[0] in numbers:
-                    yield port, flow, packets
+    @property
+    def received(self) -> list[dict[FlowKey, Packets]]:
+        """Packets that each port received so far, by flow."""
+        return [port.received for port in self.ports]
 
     def missing(self, phases: Iterable[Phase] | None = None) -> int:
         """Return the number of packets that have not arrived, for some phases or for all."""
-        return sum(
-            len(packets) - len(self.ports[port].received.get(flow, []))
-            for port, flow, packets in self._wanted(phases)
-        )
+        return self.board.missing(self.received, _numbers(phases))
 
     def check(self) -> None:
         """Compare all received packets with the beginning of the expected ones."""
-        for number, (port, wanted) in enumerate(zip(self.ports, self.wanted, strict=True)):
-            for flow, got in port.received.items():
-                want = wanted.get(flow, [])[: len(got)]
-                assert got == want, f"port {number}, flow {flow}: got {got}, want {want}"
+        self.board.check(self.received)
 
     async def arrive(self, phases: Sequence[Phase] | None = None, limit: int | None = None) -> None:
         """Run until all expected packets have arrived, for some phases or all; check them.
@@ -446,8 +301,7 @@ class SwitchBench:
                 best, since = left, self.cycle
             assert self.cycle - since < limit, f"{left} packets have not come; cycle {self.cycle}"
             await RisingEdge(self.dut.clk)
-        for port, flow, packets in self._wanted(phases):
-            assert self.ports[port].received.get(flow, []) == packets, f"port {port}, flow {flow}"
+        self.board.check_complete(self.received, _numbers(phases))
 
     async def acknowledged(self, limit: int | None = None) -> None:
         """Run until all packets are acknowledged at their sources; phases may then be written."""
@@ -467,10 +321,8 @@ class SwitchBench:
     def finish(self) -> None:
         """Check, at the end of a test, that packets arrived, and record their number."""
         self.check()
-        packets = [one for wanted in self.wanted for own in wanted.values() for one in own]
-        flits = sum(len(packet) for packet in packets)
-        assert flits
-        record(flits=flits)
+        assert self.board.flits
+        record(flits=self.board.flits)
 
     async def finish_clean(self) -> None:
         """Finish as ``finish`` does, and check that no error is reported."""
@@ -492,3 +344,7 @@ class SwitchBench:
     def data(self, watch: Watch) -> list[Beat]:
         """Return the beats of a stream that carry payload."""
         return [beat for beat in watch.beats if not self.codec.unpack(beat.flit)["kind"]]
+
+
+def _numbers(phases: Iterable[Phase] | None) -> set[int] | None:
+    return None if phases is None else {phase.number for phase in phases}

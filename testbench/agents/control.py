@@ -13,7 +13,8 @@ from cocotbext.axi import AxiResp
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.registers import Registers
+
+from .registers import Registers
 
 __all__ = ["COUNTED", "ERRORS", "ControlBench", "Core", "Events"]
 

@@ -1,0 +1,1 @@
+"""Drivers, sinks, monitors and scoreboards of benches (docs/how-to/agents.md)."""

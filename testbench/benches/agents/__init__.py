@@ -1,1 +1,0 @@
-"""Drivers, sinks, monitors and scoreboards of the benches."""
