@@ -14,6 +14,7 @@ from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .names import names
+from .proofs import PROOFS_PAGE, proofs_page
 from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
@@ -34,6 +35,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference/python.md": python_api,
     DOCS / "reference/files.md": files,
     DOCS / "reference/yaml-keys.md": reference,
+    PROOFS_PAGE: proofs_page,
 }
 """Pages that are written here as a whole, and what makes the text of each."""
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
 from .certificate import invariant_holds
-from .engine import Outcome, model_check
+from .engine import Outcome, abc_program, model_check
 from .netlist import VIOLATED, FormalError, Graph, lower
 from .property import Property
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["Verdict", "tools", "verify"]
 
 _BAD = "bad_"
+_PACKAGES = {"Yosys and ABC": "pyosys", "CaDiCaL in PySAT": "python-sat", "Amaranth": "amaranth"}
 
 REACH_CYCLES = 100
 """Cycles in which covers are searched, and a mutant whose property is proven without a bound."""
@@ -69,10 +71,34 @@ class Verdict:
     trace: tuple[dict[str, int], ...] = ()
 
     @property
+    def result(self) -> str:
+        """Whether the property is proven, refuted or undecided."""
+        return {True: "proven", False: "refuted", None: "undecided"}[self.holds]
+
+    @property
+    def depth(self) -> str:
+        """The method, with its depth."""
+        if self.cycles is None:
+            return f"induction, {self.invariant} clauses"
+        return f"bounded, {self.cycles} cycles"
+
+    @property
     def passed(self) -> bool:
         """Whether the property holds, its mutant is killed and its covers are reached."""
         reached = bool(self.covers) and None not in self.covers.values()
         return self.holds is True and self.killed_after is not None and reached
+
+
+def tools() -> dict[str, str]:
+    """Return the versions of the tools.
+
+    Raises
+    ------
+    FormalError
+        Yosys is not installed.
+    """
+    abc_program()
+    return {name: version(package) for name, package in _PACKAGES.items()}
 
 
 def verify(one: Property, folder: Path, *, seconds: int = 600) -> Verdict:
