@@ -228,6 +228,7 @@ def ack_of_the_next_one(m: Module, sound: Any, ports: Any) -> None:
     "accepted than fit, and the source is idle exactly when all are acknowledged.",
     omits="changing flows; numbers of more than 3 bits, windows of more than 2 packets",
     mutant=ack_of_the_next_one,
+    fast=False,
 )
 def sender_window_wraps(c: Harness, u: Any) -> None:
     m, said, bits = c.m, u.message.payload, len(u.message.payload.sequence)
@@ -260,3 +261,52 @@ def sender_window_wraps(c: Harness, u: Any) -> None:
     with m.If(oldest == (1 << bits) - 1):
         m.d.sync += wrapped.eq(1)
     c.cover("wrapped", wrapped & (oldest == 0) & taken)
+
+
+@broken(FlowReceiver, {})
+def highest_bit_ignored(m: Module, sound: Any, ports: Any) -> None:
+    """The highest bit of packet numbers counts as 0."""
+    m.d.comb += sound.i.word.descriptor.sequence.eq(ports.i.word.descriptor.sequence[:-1])
+
+
+@prove(
+    lambda: FlowReceiver(spec=SPEC),
+    shows="The window of a destination holds at the wrap of packet numbers: whatever flits arrive, "
+    "each accepted flit is the next one of the expected packet, accepted flits leave once and in "
+    "order, and each ack and nack has the expected number.",
+    omits="changing flows; numbers of more than 3 bits; that an ack or nack comes in the end",
+    mutant=highest_bit_ignored,
+    bound=Bound(14, "eight packets of a flit wrap the numbers in 9 cycles; an ack or nack follows"),
+    fast=False,
+)
+def receiver_window_wraps(c: Harness, u: Any) -> None:
+    m, word = c.m, u.i.word
+    bits = len(word.descriptor.sequence)
+    flow = c.constant(len(u.flow.as_value()), "the_flow")
+    c.assume(u.flow.as_value() == flow)
+    c.assume(~(u.clear | u.forget.any()))
+    expected, accepted = Signal(bits, name="expected"), Signal(len(u.i.word.descriptor.length))
+    following, place_of = Signal.like(accepted, name="following"), Signal.like(accepted)
+    m.d.comb += place_of.eq(Mux(word.first, 0, following))
+    with m.If(u.i.valid):
+        m.d.sync += following.eq(place_of + 1)
+    # The link layer hands on at most the flits of a packet, in order.
+    c.assume(~u.i.valid | (place_of < _PROTOCOL.packet_flits))
+    with m.If(u.came):
+        c.check("expected", u.i.valid & (word.descriptor.sequence == expected))
+        c.check("next_flit", place_of == accepted)
+        m.d.sync += accepted.eq(Mux(word.last, 0, accepted + 1))
+        m.d.sync += expected.eq(expected + word.last)
+    with m.If(u.message.valid):
+        c.check("answer", u.message.payload.sequence == expected)
+    inside, leaves, value = followed(
+        c, u.came, u.o.valid & u.o.ready, Cat(word.data, word.last), BUFFER + 2
+    )
+    with m.If(u.o.valid):
+        c.check("appears", inside != 0)
+        with m.If(leaves):
+            c.check("order", Cat(u.o.data, u.o.last) == value)
+    wrapped = Signal(name="wrapped")
+    with m.If(expected == (1 << bits) - 1):
+        m.d.sync += wrapped.eq(1)
+    c.cover("wrapped", wrapped & (expected == 0))
