@@ -61,7 +61,8 @@ def unicast_paths_exist(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: UnicastRouter(ports=7, middle_switches=3),
-    shows="The same with seven ports, where the recursion has two levels and unpaired ports.",
+    shows="With three middle subswitches and seven ports, which are unpaired on two levels, every "
+    "set of unicasts has paths: each output receives its source and nothing else.",
     omits="more ports than seven",
     mutant=odd_source_collides,
     bound=_ONCE,
