@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs site golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation formal fidelity docs site golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTE
 
 mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED=, MUTANTS= (hours)
 	$(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110)
+
+formal: $(STAMP) ## prove properties of the hardware, and refute each for a mutant (at most 25 minutes)
+	$(BIN)/fred formal --output build/formal/results.json
 
 fidelity: $(STAMP) ## print the experiments of docs/explanation/fidelity.md, wafer-model.md and congestion-control.md (9 minutes)
 	$(BIN)/python docs/experiments/readings.py

@@ -13,7 +13,7 @@ __all__ = ["Part", "parts"]
 
 EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
-    "synth": "area and clock: fred synth, fred characterize --liberty",
+    "synth": "area and clock: fred synth, fred characterize --liberty; proofs: fred formal",
     "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
     "rdl": "outputs of PeakRDL for registers: fred gen --peakrdl",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "

@@ -16,8 +16,9 @@ from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
 from .names import names
-from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PYTHON, UNITS, YAML_KEYS
+from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
 from .ports import REFERENCE, TABLES, ports_page
+from .proofs import proofs_page
 from .python_api import python_api
 from .reference import reference
 from .saturation import MESH_PAGE, draw_saturation, saturation_page
@@ -37,6 +38,7 @@ _WHOLE: dict[Path, Callable[[], str]] = {
     PYTHON: python_api,
     FILES: files,
     YAML_KEYS: reference,
+    PROOFS: proofs_page,
 }
 """What makes the text of each of ``PAGES``."""
 

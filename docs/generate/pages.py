@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
-__all__ = ["COMMAND_LINE", "DOCS", "FILES", "NAMES", "PAGES", "PYTHON", "UNITS", "YAML_KEYS"]
+__all__ = [
+    "COMMAND_LINE",
+    "DOCS",
+    "FILES",
+    "NAMES",
+    "PAGES",
+    "PROOFS",
+    "PYTHON",
+    "UNITS",
+    "YAML_KEYS",
+]
 
 DOCS = Path(__file__).parents[1]
 
@@ -11,6 +21,7 @@ NAMES = DOCS / "reference/names.md"
 COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
+PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS)
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS)

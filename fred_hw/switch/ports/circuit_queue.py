@@ -52,7 +52,7 @@ class CircuitQueue(FlitQueue):
         The number of the head's phase is requested; it is available in the next cycle.
     prefetched : In(1)
         The number of the flow of ``mark``, the first flit of a packet, is available in the next
-        cycle; used if that flit goes directly to the head, between packets.
+        cycle; not with ``start``; used if that flit goes directly to the head, between packets.
     due, generation : In(sequence), In(generation)
         Number that the flow expects next, and its generation, a cycle after ``answered``.
     changed, overtaken : In(1)

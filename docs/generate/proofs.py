@@ -1,0 +1,84 @@
+"""Page of the proofs: what `fred formal` printed last."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from .pages import DOCS
+
+__all__ = ["RESULTS", "proofs_page"]
+
+RESULTS = DOCS / "figures/proofs.json"
+"""The results, as `fred formal --output` wrote them."""
+
+_HEAD = """\
+# Proofs
+
+This page lists the properties of the hardware that are proven, how deep each proof is, and what it
+does not show. It is for readers who decide how far to trust the Verilog. `make formal` proves all
+of them again; `make test` proves the fast ones.
+
+## How to read the table
+
+* **induction**: the property holds for any number of cycles. ABC finds an invariant by
+  property-directed reachability (PDR). CaDiCaL then confirms that the invariant contains the state
+  after reset, is kept by each step and excludes every violation.
+* **bounded**: the property holds in the given number of cycles from reset on. The column says what
+  happens within them.
+* Inputs are arbitrary in each cycle, within the assumptions of the property. Registers and
+  memories begin with any value, and a reset may come in any cycle.
+* **mutant**: a broken unit, for which the same property must be refuted. The number is the length
+  of the shortest refutation in cycles.
+* **covers**: situations that the assumptions must allow, each with the cycles that it takes. They
+  show that no property holds only because nothing can happen.
+
+A proof is about the netlist that Amaranth and Yosys make of one size of a unit. It says nothing
+about other sizes, and nothing about timing after synthesis. Simulations of larger sizes are listed
+in [Verification](verification.md).
+"""
+
+
+def proofs_page() -> str:
+    """Return the page."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return "\n".join([_HEAD, *_summary(found), "", *_properties(found["properties"])])
+
+
+def _summary(found: dict[str, Any]) -> Iterator[str]:
+    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
+    seconds = sum(one["seconds"] for one in found["properties"])
+    yield "## Results"
+    yield ""
+    count = len(found["properties"])
+    yield f"{count} properties were proven in {seconds / 60:.0f} minutes with {tools}."
+    yield ""
+    yield "| property | unit | method | mutant refuted in | time [s] |"
+    yield "| --- | --- | --- | --: | --: |"
+    for one in found["properties"]:
+        killed = one["killed_after"]
+        yield (
+            f"| [{one['name']}](#{one['name']}) | `{one['unit']}` | {_method(one)} "
+            f"| {killed} | {one['seconds']:.1f} |"
+        )
+
+
+def _method(one: dict[str, Any]) -> str:
+    if one["cycles"] is None:
+        return f"induction, {one['invariant']} clauses"
+    return f"bounded, {one['cycles']} cycles"
+
+
+def _properties(properties: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what each property shows and omits."""
+    for one in properties:
+        covers = ", ".join(f"{name} in {cycles}" for name, cycles in one["covers"].items())
+        yield f"## {one['name']}"
+        yield ""
+        yield one["shows"]
+        yield ""
+        if one["why"]:
+            yield f"* depth: {one['why']}"
+        yield f"* mutant: {one['mutant']}"
+        yield f"* covers: {covers}"
+        yield f"* does not show: {one['omits']}"
+        yield ""

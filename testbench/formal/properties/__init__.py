@@ -1,0 +1,1 @@
+"""Properties of units, one file per part of the hardware."""

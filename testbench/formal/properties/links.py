@@ -1,0 +1,312 @@
+"""Properties of links: credits of both ends, and go-back-N over a lossy channel."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.endpoint.flow_receiver import FlowReceiver
+from fred_hw.endpoint.flow_sender import FlowSender
+from fred_hw.link.circuit_credits import CircuitCredits
+from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.protocol import Kind, ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, place
+from testbench.faults.fault import broken
+from testbench.formal.harness import Harness
+from testbench.formal.properties.fifo import followed
+from testbench.formal.property import Bound, prove
+
+__all__ = ["LossyFlow"]
+
+
+class _Narrow(ProtocolSpec):
+    """Protocol whose packet numbers have 3 bits, so that they wrap within a bounded proof."""
+
+    @property
+    def fields(self) -> dict[str, int]:
+        return {**super().fields, "sequence": 3, "link_sequence": 4}
+
+
+_PROTOCOL: Any = _Narrow(
+    phases=1,
+    packet_flits=2,
+    buffer_packets=2,
+    round_trip_cycles=1,
+    ack_interval=1,
+    window_packets=4,
+    timeout_cycles=16,
+    nack_timeout_cycles=4,
+    packet_timeout_cycles=4,
+    head_of_line_timeout_cycles=256,
+).model_copy(update={"window_packets": 2})
+"""The window is a quarter of the range of packet numbers, as the longest one of 8 bits is."""
+
+SPEC = SwitchSpec(ports=2, lanes=1, format="int8", protocol=_PROTOCOL)
+BUFFER = _PROTOCOL.buffer_flits
+
+
+@broken(CircuitCredits, {})
+def starts_are_free(m: Module, sound: Any, ports: Any) -> None:
+    """A packet of more than one flit takes the space of one flit."""
+    m.d.comb += sound.length.eq(0)
+
+
+@prove(
+    lambda: CircuitCredits(spec=SPEC),
+    shows="Credits are conserved over both ends of a link: flits in flight and in the buffer never "
+    "exceed it, whatever the delay of limits, and all space is granted again in the end.",
+    omits="lost flits and limits; the deframer, which a limit of freed flits and buffer replaces; "
+    "link sequence numbers of more than 4 bits",
+    mutant=starts_are_free,
+    fast=False,
+)
+def credits_are_conserved(c: Harness, u: Any) -> None:
+    m, bits = c.m, len(u.limit)
+    inside, freed = Signal(range(BUFFER * 4), name="inside"), Signal(bits, name="freed")
+    frees = c.free(1, "frees")
+    c.assume(~frees | (inside != 0))
+    c.assume(u.length < _PROTOCOL.packet_flits)
+    c.assume(~u.start | u.space)
+    c.assume(~(u.begins | u.closed | u.lost))
+    m.d.sync += [
+        inside.eq(inside + Mux(u.start, u.length + 1, 0) - frees),
+        freed.eq(freed + frees),
+    ]
+    # The receiver sends its limit at any time, and it arrives at any later time.
+    sends, said = c.free(1, "sends"), Signal(bits, name="said", init=BUFFER)
+    with m.If(sends):
+        m.d.sync += said.eq(freed + BUFFER)
+    c.assume(u.limit == said)
+    c.check("fits", inside <= BUFFER)
+    with m.If(u.space):
+        c.check("space", inside + _PROTOCOL.packet_flits <= BUFFER)
+    # Two cycles after a limit without news all space is granted.
+    quiet = Signal(3, name="quiet")
+    news = u.start | frees | (said != (freed + BUFFER)[:bits]) | ~u.grant
+    m.d.sync += quiet.eq(Cat(~news, quiet[:2] & (~news).replicate(2)))
+    c.check("returned", ~quiet.all() | (inside != 0) | (u.space & ~u.owed))
+    c.cover("full", inside == BUFFER)
+    wrapped = Signal(name="wrapped")
+    with m.If(freed + frees == 1 << bits):
+        m.d.sync += wrapped.eq(1)
+    c.cover("full_after_wrap", wrapped & (inside == BUFFER))
+
+
+class LossyFlow(Unit):
+    """Source and destination of a flow, with a channel between them that may lose anything.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    i, o : In(payload_signature(spec)), Out(payload_signature(spec))
+        Packets into the source, and out of the destination.
+    takes : In(1)
+        The channel takes a flit that waits.
+    flit_lost, message_lost : In(1), In(1)
+        Lose the flit, or the ack or nack, of this cycle.
+    hears : In(1)
+        The channel takes an ack or nack.
+    retransmit : Out(1)
+        The source retransmits.
+    number : Out(sequence)
+        Number of the packet of the flit of this cycle.
+    """
+
+    i: PayloadStream
+    o: PayloadStream
+    takes: Signal
+    flit_lost: Signal
+    message_lost: Signal
+    hears: Signal
+    retransmit: Signal
+    number: Signal
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.spec, self.unit_name = spec, "lossy_flow"
+        members = {
+            "i": In(payload_signature(spec)),
+            "o": Out(payload_signature(spec)),
+            **dict.fromkeys(("takes", "flit_lost", "message_lost", "hears"), In(1)),
+            "retransmit": Out(1),
+            "number": Out(spec.protocol.fields["sequence"]),
+        }
+        super().__init__(members)
+
+    def build(self, m: Module) -> None:
+        source = place(m, "source", FlowSender(spec=self.spec))
+        sink = place(m, "sink", FlowReceiver(spec=self.spec))
+        wiring.connect(m, wiring.flipped(self.i), source.i)
+        wiring.connect(m, sink.o, wiring.flipped(self.o))
+        flies, word, last_index = Signal(), sink.i.word, Signal(len(source.o.index))
+        more, told = Signal(), Signal.like(source.o.descriptor.sequence)
+        m.d.comb += [
+            source.o.take.eq(source.o.waiting & self.takes),
+            # The link layer hands on flits of a packet in order, though the end may be missing.
+            sink.i.valid.eq(
+                flies
+                & ~self.flit_lost
+                & (
+                    (source.o.index == 0)
+                    | (
+                        more
+                        & (source.o.index == last_index + 1)
+                        & (told == source.o.descriptor.sequence)
+                    )
+                )
+            ),
+            word.first.eq(source.o.index == 0),
+            word.last.eq(source.o.last),
+            word.data.eq(source.o.data),
+            word.descriptor.eq(source.o.descriptor),
+            source.message.valid.eq(sink.message.valid & self.hears & ~self.message_lost),
+            source.message.payload.eq(sink.message.payload),
+            sink.message_ready.eq(self.hears),
+            self.retransmit.eq(source.retransmit),
+            self.number.eq(source.o.descriptor.sequence),
+        ]
+        m.d.sync += flies.eq(source.o.take)
+        with m.If(sink.i.valid):
+            m.d.sync += [
+                more.eq(1),
+                last_index.eq(source.o.index),
+                told.eq(source.o.descriptor.sequence),
+            ]
+
+
+@broken(LossyFlow, {})
+def changed_after_retransmission(m: Module, sound: Any, ports: Any) -> None:
+    """The lowest bit of data is inverted after a retransmission."""
+    again = Signal()
+    with m.If(ports.retransmit):
+        m.d.sync += again.eq(1)
+    m.d.comb += ports.o.data.eq(sound.o.data ^ again)
+
+
+@prove(
+    lambda: LossyFlow(SPEC),
+    shows="Go-back-N: every flit accepted at the source leaves the destination once, unchanged and "
+    "in order, whatever flits, acks and nacks the channel loses.",
+    omits="the wrap of numbers, after 24 cycles; delay in the channel; changing flows; that a "
+    "packet arrives in the end",
+    mutant=changed_after_retransmission,
+    bound=Bound(13, "two packets of one flit, a loss, its nack, and both packets once more"),
+    fast=False,
+)
+def go_back_n_delivers_once(c: Harness, u: Any) -> None:
+    came, gone = Signal(), Signal()
+    c.m.d.comb += [came.eq(u.i.valid & u.i.ready), gone.eq(u.o.valid & u.o.ready)]
+    word = Cat(u.i.data, u.i.last)
+    inside, leaves, value = followed(c, came, gone, word, 14)
+    with c.m.If(u.o.valid):
+        c.check("appears", inside != 0)
+        with c.m.If(leaves):
+            c.check("data", u.o.data == value[: len(u.o.data)])
+            c.check("last", u.o.last >= value[-1])
+    c.cover("retransmitted", u.retransmit & leaves)
+    again = Signal(name="again")
+    with c.m.If(u.retransmit):
+        c.m.d.sync += again.eq(1)
+    c.cover("delivered_after_retransmission", again & leaves & gone)
+
+
+@broken(FlowSender, {})
+def ack_of_the_next_one(m: Module, sound: Any, ports: Any) -> None:
+    """An ack also acknowledges the packet after those that it names."""
+    m.d.comb += sound.message.payload.sequence.eq(ports.message.payload.sequence + 1)
+
+
+@prove(
+    lambda: FlowSender(spec=SPEC),
+    shows="The window of a source holds at the wrap of packet numbers: whatever acks and nacks "
+    "arrive, each packet sent is one of the window behind the last valid ack, no more packets are "
+    "accepted than fit, and the source is idle exactly when all are acknowledged.",
+    omits="changing flows; numbers of more than 3 bits, windows of more than 2 packets",
+    mutant=ack_of_the_next_one,
+    fast=False,
+)
+def sender_window_wraps(c: Harness, u: Any) -> None:
+    m, said, bits = c.m, u.message.payload, len(u.message.payload.sequence)
+    window = _PROTOCOL.window_packets
+    flow = c.constant(len(u.flow.as_value()), "the_flow")
+    c.assume(u.flow.as_value() == flow)
+    c.assume(~(u.clear | u.forget.any()))
+    oldest, kept, newest = (Signal(bits, name=f"{name}_model") for name in ("old", "begun", "new"))
+    index, sending = Signal(2, name="index_model"), Signal(name="sending")
+    taken, base = Signal(name="taken"), Signal(bits, name="oldest_at_take")
+    number, begun = u.o.descriptor.sequence, Signal(bits, name="begun")
+    c.assume(~u.o.take | u.o.waiting)
+    m.d.comb += begun.eq(kept + (taken & (number == kept)))
+    m.d.sync += [taken.eq(u.o.take & ~sending), base.eq(oldest), kept.eq(begun)]
+    with m.If(u.o.take):
+        m.d.sync += sending.eq(~u.o.ends)
+    mine = u.message.valid & (said.phase == u.flow.phase) & (said.generation == u.flow.generation)
+    mine = mine & ((said.phase != _PROTOCOL.online) | (said.source == u.flow.peer))
+    ahead = (said.sequence - oldest)[:bits]
+    with m.If(mine & (said.kind == Kind.ACK) & (ahead <= (begun - oldest)[:bits])):
+        m.d.sync += oldest.eq(said.sequence)
+    ends = u.i.last | (index == _PROTOCOL.packet_flits - 1)
+    with m.If(u.i.valid & u.i.ready):
+        m.d.sync += [index.eq(Mux(ends, 0, index + 1)), newest.eq(newest + ends)]
+    with m.If(taken):
+        c.check("in_window", (number - base)[:bits] < window)
+    c.check("accepted", (newest - oldest)[:bits] <= window)
+    c.check("idle", u.idle == ((newest == oldest) & ~sending & (index == 0)))
+    wrapped = Signal(name="wrapped")
+    with m.If(oldest == (1 << bits) - 1):
+        m.d.sync += wrapped.eq(1)
+    c.cover("wrapped", wrapped & (oldest == 0) & taken)
+
+
+@broken(FlowReceiver, {})
+def highest_bit_ignored(m: Module, sound: Any, ports: Any) -> None:
+    """The highest bit of packet numbers counts as 0."""
+    m.d.comb += sound.i.word.descriptor.sequence.eq(ports.i.word.descriptor.sequence[:-1])
+
+
+@prove(
+    lambda: FlowReceiver(spec=SPEC),
+    shows="The window of a destination holds at the wrap of packet numbers: whatever flits arrive, "
+    "each accepted flit is the next one of the expected packet, accepted flits leave once and in "
+    "order, and each ack and nack has the expected number.",
+    omits="changing flows; numbers of more than 3 bits; that an ack or nack comes in the end",
+    mutant=highest_bit_ignored,
+    bound=Bound(14, "eight packets of a flit wrap the numbers in 9 cycles; an ack or nack follows"),
+    fast=False,
+)
+def receiver_window_wraps(c: Harness, u: Any) -> None:
+    m, word = c.m, u.i.word
+    bits = len(word.descriptor.sequence)
+    flow = c.constant(len(u.flow.as_value()), "the_flow")
+    c.assume(u.flow.as_value() == flow)
+    c.assume(~(u.clear | u.forget.any()))
+    expected, accepted = Signal(bits, name="expected"), Signal(len(u.i.word.descriptor.length))
+    following, place_of = Signal.like(accepted, name="following"), Signal.like(accepted)
+    m.d.comb += place_of.eq(Mux(word.first, 0, following))
+    with m.If(u.i.valid):
+        m.d.sync += following.eq(place_of + 1)
+    # The link layer hands on at most the flits of a packet, in order.
+    c.assume(~u.i.valid | (place_of < _PROTOCOL.packet_flits))
+    with m.If(u.came):
+        c.check("expected", u.i.valid & (word.descriptor.sequence == expected))
+        c.check("next_flit", place_of == accepted)
+        m.d.sync += accepted.eq(Mux(word.last, 0, accepted + 1))
+        m.d.sync += expected.eq(expected + word.last)
+    with m.If(u.message.valid):
+        c.check("answer", u.message.payload.sequence == expected)
+    inside, leaves, value = followed(
+        c, u.came, u.o.valid & u.o.ready, Cat(word.data, word.last), BUFFER + 2
+    )
+    with m.If(u.o.valid):
+        c.check("appears", inside != 0)
+        with m.If(leaves):
+            c.check("order", Cat(u.o.data, u.o.last) == value)
+    wrapped = Signal(name="wrapped")
+    with m.If(expected == (1 << bits) - 1):
+        m.d.sync += wrapped.eq(1)
+    c.cover("wrapped", wrapped & (expected == 0))

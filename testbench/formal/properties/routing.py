@@ -1,0 +1,206 @@
+"""Properties of unicast routing: paths, matching and claims."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from fred_hw.gates.select import any_of
+from fred_hw.protocol import DATA_COUNT
+from fred_hw.switch.online_router import OnlineRouter
+from fred_hw.switch.path_claims import PathClaims
+from fred_hw.switch.unicast_router import UnicastRouter
+from testbench.faults.fault import broken
+from testbench.formal.configured import Word, configured
+from testbench.formal.harness import Harness
+from testbench.formal.property import Bound, prove
+
+__all__: list[str] = []
+
+PORTS = 4
+
+
+def _is_partial(rows: Sequence[Value]) -> Value:
+    """Return whether each source has one destination at most, and each destination one source."""
+    single = [(row & (row - 1)[: len(row)]) == 0 for row in rows]
+    shared = [a & b for k, a in enumerate(rows) for b in rows[:k]]
+    return Cat(single).all() & ~any_of(shared).any()
+
+
+@broken(UnicastRouter, {})
+def odd_source_collides(m: Module, sound: Any, ports: Any) -> None:
+    """A unicast from the last port is routed as if it went to the first one."""
+    last = ports.destination_of[-1]
+    m.d.comb += sound.destination_of[-1].eq(Cat(last.any()))
+
+
+def _find_paths(c: Harness, u: Any, ports: int, middle: int) -> None:
+    c.assume(_is_partial(u.destination_of))
+    words = [Word(Const(1), Const(1 << k, ports), Const(1 << k, ports)) for k in range(ports)]
+    outputs = configured(u.configuration, words, middle)
+    for j, word in enumerate(outputs):
+        wanted = Cat(own[j] for own in u.destination_of)
+        c.check(f"output_{j}", word.sources == wanted)
+    c.cover("permutation", Cat(own.any() for own in u.destination_of).all())
+
+
+_ONCE = Bound(1, "no registers: outputs depend on the inputs of the same cycle")
+
+
+@prove(
+    lambda: UnicastRouter(ports=4, middle_switches=3),
+    shows="With three middle subswitches every set of unicasts between different ports has paths: "
+    "each output receives its source and nothing else.",
+    omits="more ports than four",
+    mutant=odd_source_collides,
+    bound=_ONCE,
+)
+def unicast_paths_exist(c: Harness, u: Any) -> None:
+    _find_paths(c, u, 4, 3)
+
+
+@prove(
+    lambda: UnicastRouter(ports=7, middle_switches=3),
+    shows="With three middle subswitches and seven ports, which are unpaired on two levels, every "
+    "set of unicasts has paths: each output receives its source and nothing else.",
+    omits="more ports than seven",
+    mutant=odd_source_collides,
+    bound=_ONCE,
+    fast=False,
+)
+def unicast_paths_exist_7(c: Harness, u: Any) -> None:
+    _find_paths(c, u, 7, 3)
+
+
+@broken(PathClaims, {})
+def claims_ignore_holds(m: Module, sound: Any, ports: Any) -> None:
+    """Links of paths that must stay count as free."""
+    m.d.comb += [own.eq(0) for own in sound.holds]
+
+
+@broken(PathClaims, {})
+def last_source_starves(m: Module, sound: Any, ports: Any) -> None:
+    """The last source does not ask while the first one does."""
+    with m.If(ports.wants[0].any()):
+        m.d.comb += sound.wants[-1].eq(0)
+
+
+def _links(source: int, row: Value) -> list[Value]:
+    """Return, for each link of a FRED_2(4), whether a path from a source uses it.
+
+    The link leads from the subswitch of the source's parity to a pair of ports.
+    """
+    return [
+        row[2 * pair : 2 * pair + 2].any() & (source % 2 == part)
+        for part in (0, 1)
+        for pair in (0, 1)
+    ]
+
+
+def _claims_assumed(c: Harness, u: Any) -> None:
+    """Assume that no two paths share an end, and that paths that stay have their links."""
+    c.assume(_is_partial([w | h for w, h in zip(u.wants, u.holds, strict=True)]))
+    for w, h in zip(u.wants, u.holds, strict=True):
+        c.assume(~(w.any() & h.any()))
+    c.assume(_share_no_link(u.holds))
+
+
+def _share_no_link(rows: Sequence[Value]) -> Value:
+    uses = [Cat(_links(k, row)) for k, row in enumerate(rows)]
+    return ~any_of([a & b for k, a in enumerate(uses) for b in uses[:k]]).any()
+
+
+@prove(
+    lambda: PathClaims(ports=PORTS),
+    shows="With two middle subswitches granted paths and paths that stay share no link, a grant is "
+    "a request, and without paths that stay some request is granted in every cycle.",
+    omits="other numbers of ports",
+    mutant=claims_ignore_holds,
+)
+def path_claims_exclude(c: Harness, u: Any) -> None:
+    _claims_assumed(c, u)
+    wanting = Cat(own.any() for own in u.wants)
+    c.check("only_requests", (u.granted & ~wanting) == 0)
+    paths = [
+        hold | (want & granted.replicate(PORTS))
+        for want, hold, granted in zip(u.wants, u.holds, u.granted, strict=True)
+    ]
+    c.check("no_shared_link", _share_no_link(paths))
+    held = Cat(own.any() for own in u.holds).any()
+    c.check("progress", held | ~wanting.any() | u.granted.any())
+    c.cover("conflict", (wanting & ~u.granted).any() & u.granted.any() & held)
+
+
+FAIR_CYCLES = 4
+"""Cycles after which a lasting request is granted, while no path stays."""
+
+
+@prove(
+    lambda: PathClaims(ports=PORTS),
+    shows=f"A lasting request is granted in {FAIR_CYCLES} cycles at most in which no path stays, "
+    "whatever the others request.",
+    omits="other numbers of ports; time while paths stay",
+    mutant=last_source_starves,
+)
+def path_claims_are_fair(c: Harness, u: Any) -> None:
+    _claims_assumed(c, u)
+    which = c.constant(PORTS, "source")
+    c.assume((which & (which - 1)[:PORTS]) == 0)
+    waited = Signal(range(FAIR_CYCLES + 2), name="waited")
+    wants = any_of(own & one.replicate(PORTS) for own, one in zip(u.wants, which, strict=True))
+    before = Signal(PORTS, name="wanted_before")
+    idle = ~Cat(own.any() for own in u.holds).any()
+    refused = (wants != 0) & ~(u.granted & which).any()
+    c.m.d.sync += before.eq(wants)
+    with c.m.If(~refused | (before != wants)):
+        c.m.d.sync += waited.eq(refused & idle)
+    with c.m.Elif(idle & (waited != FAIR_CYCLES + 1)):
+        c.m.d.sync += waited.eq(waited + 1)
+    c.check("bound", ~refused | (waited < FAIR_CYCLES) | (before != wants))
+    c.cover("waits", refused & (waited == FAIR_CYCLES - 1))
+
+
+@broken(OnlineRouter, {})
+def path_moves(m: Module, sound: Any, ports: Any) -> None:
+    """The path of the first source may be taken away while its packet continues."""
+    m.d.comb += sound.holds.eq(ports.holds & ~1)
+
+
+@prove(
+    lambda: OnlineRouter(ports=3, middle_switches=3),
+    shows="Each source has one path at most, as has each destination; a path stays while its "
+    "packet continues; if no path stays and a packet has space, some packet gets a path.",
+    omits="other numbers of ports; the order in which sources are served",
+    mutant=path_moves,
+)
+def matching_is_consistent(c: Harness, u: Any) -> None:
+    ports = 3
+    paths = Cat(u.destination_of)
+    has = Cat(own.any() for own in u.destination_of)
+    for source in u.coming:
+        for circuit in range(DATA_COUNT):
+            one = source[circuit]
+            c.assume((one & (one - 1)[:ports]) == 0)
+    c.assume((u.holds & ~has) == 0)
+    c.assume((u.starts & ~has) == 0)
+    c.assume((u.closing & ~u.holds) == 0)
+    goes_on = Signal(ports, name="goes_on_before")
+    c.m.d.sync += goes_on.eq(u.holds & ~u.closing)
+    c.assume((goes_on & ~u.holds) == 0)
+    c.check("partial", _is_partial(u.destination_of))
+    held = Signal(ports, name="held_before")
+    old = Signal(ports * ports, name="paths_before")
+    c.m.d.sync += [held.eq(u.holds), old.eq(paths)]
+    for k in range(ports):
+        c.check(f"stays_{k}", ~held[k] | (u.destination_of[k] == old.word_select(k, ports)))
+    asked = Signal(name="asked_before")
+    c.m.d.sync += asked.eq(
+        ~u.holds.any()
+        & any_of(
+            (u.coming[k][circuit] & Cat(own[circuit] for own in u.space)).any()
+            for k in range(ports)
+            for circuit in range(DATA_COUNT)
+        )
+    )
+    c.cover("all_paths", has.all() & held.any())
+    c.check("found", ~asked | has.any())
