@@ -37,7 +37,7 @@ A smaller one would be longer on its way than it takes to send. It is the same o
 that depended on it would let a slower link, with a chunk that fits better, save time."""
 
 MAX_SEARCHED = 256
-"""Largest group for which algorithms that take long to build are tried without being asked for."""
+"""Largest group for which algorithms that take long to build are tried whatever their bound."""
 
 MAX_COMPOSED = 64
 """Largest group for which all sequences that replace a collective are tried."""
