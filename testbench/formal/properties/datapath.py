@@ -140,6 +140,7 @@ def _interconnect_delivers(c: Harness, u: Any, spec: SwitchSpec) -> None:
     omits="other sizes and formats; that the compiler makes the right configurations",
     mutant=_flit_from_nowhere,
     bound=_bound(latency_cycles(SPEC)),
+    fast=False,
 )
 def interconnect_function(c: Harness, u: Any) -> None:
     _interconnect_delivers(c, u, SPEC)
@@ -151,6 +152,7 @@ def interconnect_function(c: Harness, u: Any) -> None:
     omits="other sizes and formats; that the compiler makes the right configurations",
     mutant=_flit_from_nowhere,
     bound=_bound(latency_cycles(ODD)),
+    fast=False,
 )
 def interconnect_odd_function(c: Harness, u: Any) -> None:
     _interconnect_delivers(c, u, ODD)
