@@ -19,8 +19,9 @@ from fred_cli.output import checked, plain, print_json
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
+    from fred_hw.compiler.placement import Strategy
     from fred_hw.wafer.spec import WaferSpec
-    from perfmodel.wafer_cost.report import CostModel, DensityRow, FaultRow
+    from perfmodel.wafer_cost.report import CostModel, DensityRow, FaultRow, SearchRow
     from perfmodel.wafer_cost.yields import Process
 
 __all__ = ["command"]
@@ -147,9 +148,8 @@ def command(
     --wafer-price.
     """
     from fred_cli.columns.cost import KINDS
-    from fred_hw.compiler.placement import Strategy
     from perfmodel.published import IO_GB_PER_S_PER_MM
-    from perfmodel.wafer_cost.report import CostModel, fault_rows
+    from perfmodel.wafer_cost.report import CostModel
 
     if strategy is None:
         refuse_given("collectives", message="must be given with --strategy only")
@@ -159,11 +159,7 @@ def command(
     process = _process(defect_density, clustering, wafer_price, test_price, bond_yield)
     wafer = _wafer(wafer_file)
     densities = densities or IO_GB_PER_S_PER_MM
-    parsed, faults, spared = None, tuple["FaultRow", ...](), 0
-    if strategy is not None:
-        with checked("--strategy", spec=wafer_file or ""):
-            parsed = Strategy.parse(strategy)
-            faults, spared = fault_rows(wafer, parsed, collectives or "in-network")
+    parsed, faults, spared = _faults(wafer, wafer_file, strategy, collectives)
     rates = npu_bandwidth * 1e9, io_bandwidth * 1e9
     model = CostModel(wafer, *rates, process, 1.0 if bond_yield is None else bond_yield, spared)
     with checked("--density"):
@@ -172,17 +168,9 @@ def command(
     wires = [*model.wiring_rows(densities[0])]
     found = None
     if search:
-        least = (npu_bandwidth / 64 if min_port_bandwidth is None else min_port_bandwidth) * 1e9
+        bounds = max_chiplets or totals[0].chiplets, min_port_bandwidth, max_area
         with checked("--search", spec=wafer_file or ""):
-            found = [
-                *model.search_rows(
-                    densities[0],
-                    most_chiplets=max_chiplets or totals[0].chiplets,
-                    least_port_bytes_per_s=least,
-                    largest_mm2=max_area or _FIELD_MM2,
-                    strategy=parsed,
-                )
-            ]
+            found = _searched(model, densities[0], *bounds, parsed)
     KINDS.write(kinds, csv_file)
     tables = {"chiplets": kinds, "densities": totals, "wiring": wires, "faults": faults}
     if as_json:
@@ -222,6 +210,41 @@ def _wafer(file: str | None) -> "WaferSpec":
     from perfmodel.wafer_cost.chiplets import published_wafer
 
     return published_wafer() if file is None else read_spec(file, (), load_wafer, WAFER)
+
+
+def _faults(
+    wafer: "WaferSpec", file: str | None, text: str | None, collectives: str | None
+) -> "tuple[Strategy | None, tuple[FaultRow, ...], int]":
+    """Return a strategy, single faults under it, and the chiplets that a plane spares."""
+    from fred_hw.compiler.placement import Strategy
+    from fred_hw.wafer.program import COLLECTIVES
+    from perfmodel.wafer_cost.report import fault_rows
+
+    if text is None:
+        return None, (), 0
+    with checked("--strategy", spec=file or ""):
+        strategy = Strategy.parse(text)
+        return strategy, *fault_rows(wafer, strategy, collectives or COLLECTIVES[0])
+
+
+def _searched(
+    model: "CostModel",
+    density: float,
+    most_chiplets: int,
+    least_gb_per_s: float | None,
+    most_mm2: float | None,
+    strategy: "Strategy | None",
+) -> "list[SearchRow]":
+    """Return the best wafers; without a bound, ports are those of up to 64 planes."""
+    least = model.npu_bytes_per_s / 64 if least_gb_per_s is None else least_gb_per_s * 1e9
+    rows = model.search_rows(
+        density,
+        most_chiplets=most_chiplets,
+        least_port_bytes_per_s=least,
+        largest_mm2=most_mm2 or _FIELD_MM2,
+        strategy=strategy,
+    )
+    return [*rows]
 
 
 def _print_json(model: "CostModel", tables: dict[str, Sequence[Any]], found: Any) -> None:
