@@ -26,6 +26,11 @@ SECTIONS = {
     ),
     "Traces and ASTRA-sim": "network system groups job symmetry control queues passes kineto",
     "Hardware": "rtl hardware liberty clock effort sizing simulator seed verilog top spec_source",
+    "Technology and prices": (
+        "densities npu_bandwidth io_bandwidth defect_density clustering wafer_price test_price "
+        "bond_yield"
+    ),
+    "Search": "search max_chiplets min_port_bandwidth max_area",
     "Output": (
         "output path folder timeline record chart congestion_chart csv_file links_file "
         "collectives_file details draw picture export waves check evidence as_json"

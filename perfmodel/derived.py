@@ -2,10 +2,18 @@
 
 from dataclasses import dataclass
 
-from perfmodel.published import PAPER, STRATEGY_BANDWIDTH, WAFER_BANDWIDTH, Published
+from perfmodel.published import (
+    CHIPLET_AREA_MM2,
+    PAPER,
+    STRATEGY_BANDWIDTH,
+    SWITCH_AREA,
+    WAFER_BANDWIDTH,
+    Published,
+)
 
 __all__ = [
     "ALL_REDUCE_BANDWIDTH",
+    "CHIPLET_AREA",
     "DP_BANDWIDTH",
     "RESNET_COMPUTE_US",
     "RESNET_DP_MB",
@@ -69,3 +77,13 @@ RESNET_COMPUTE_US = Derived(
     109.0, f"(152 µs + x) / (76 µs + x) = 1.41 for x, the speed-up from {PAPER}, section 8.2"
 )
 """Compute time of ResNet-152 implied by the published speed-up of FRED-C [us]."""
+
+CHIPLET_AREA: dict[int, Derived] = {
+    ports: Derived(
+        area,
+        f"15 of 12 ports, 10 of 11 and 10 of 10 make the published {SWITCH_AREA.printed} mm2; "
+        "the paper's table is an image",
+    )
+    for ports, area in CHIPLET_AREA_MM2.items()
+}
+"""Area of a switch chiplet by number of ports [mm2]."""

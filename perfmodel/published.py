@@ -31,6 +31,7 @@ __all__ = [
     "IO_GB_PER_S_PER_MM",
     "LINE_RATE",
     "LINK_LATENCY_S",
+    "LOGIC_SHARE",
     "NPU_AREA_MM2",
     "NPU_L1_BYTES_PER_S",
     "ORDER",
@@ -250,6 +251,9 @@ DENSE_IO_AREA: dict[float, Published] = {
     1000: Published("5", _section("6.2.3", "switch area at 1 TB/s/mm")),
 }
 """Switch area at higher I/O densities [GB/s/mm], relative to the first density [%]."""
+
+LOGIC_SHARE = Published("5", _section("6.2.3", "internal logic under 5 % of a chiplet"))
+"""Largest share of a switch chiplet's area that is logic [%]."""
 
 SWITCH_POWER = Published("1.2", _section("6.2.3", "power overhead"), about=True)
 """Power of the switches, relative to the wafer's power [%]."""

@@ -338,6 +338,7 @@ def compile_strategy(
     *,
     generation: int = 0,
     collectives: str = COLLECTIVES[0],
+    plane: Plane | None = None,
 ) -> WaferProgram:
     """Return the program of a plane for the phases of a strategy.
 
@@ -353,6 +354,8 @@ def compile_strategy(
         Generation of all phases, 0 to 65,535.
     collectives : str
         One of ``COLLECTIVES``.
+    plane : Plane, optional
+        A plane of the wafer with faults; by default one without.
 
     Raises
     ------
@@ -372,7 +375,7 @@ def compile_strategy(
         raise FieldError(
             "npus", f"must be {strategy.workers} or more for strategy {strategy}, not {wafer.npus}"
         )
-    plane = Plane(wafer)
+    plane = Plane(wafer) if plane is None else plane
     if collectives == "in-network":
         found = switched_phases(plane, strategy)
         _check_space(plane, found, strategy)

@@ -101,14 +101,20 @@ def _greedy(
     while left:
         own: list[Flow] = []
         for flow in left:
-            inputs = {npu for one in own for npu in one.inputs}
-            if not inputs & {*flow.inputs} and _fit(plane, [*own, flow], busy):
+            if _disjoint(own, flow) and _fit(plane, [*own, flow], busy):
                 own.append(flow)
         if not own:
             raise NoPathError(len(flows) - len(left), len(flows))
         found.append(Round(tuple(own), find_paths(plane, own, busy)))
         left = [flow for flow in left if flow not in own]
     return tuple(found)
+
+
+def _disjoint(flows: Sequence[Flow], other: Flow) -> bool:
+    """Return whether a flow shares no source and no destination with others."""
+    return not any(
+        {*one.inputs} & {*other.inputs} or {*one.outputs} & {*other.outputs} for one in flows
+    )
 
 
 def _fit(plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int]) -> bool:

@@ -215,6 +215,10 @@ class WaferTree(FileModel):
         name = self.switches[number].name
         return [child for child, one in enumerate(self.switches) if one.above == name]
 
+    def level(self, number: int) -> int:
+        """Return the level of a switch: 1 without switches below, as all L1 switches."""
+        return 1 + max((self.level(one) for one in self.below(number)), default=0)
+
     def parts(self, number: int) -> int:
         """Return the number of chiplets of a switch in a plane."""
         return self.switches[number].chiplets // self.planes

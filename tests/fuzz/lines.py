@@ -29,6 +29,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("spec.yaml", "mesh.yaml", "plane.yaml"),
     ),
     "check-deadlock": (("plane.yaml", "mesh.yaml", *_SPEC),),
+    "cost": (("plane.yaml", "mesh.yaml", f"{ROOT}/examples/wafer-4.yaml"),),
     "sim": (_SPEC,),
     "synth": (_SPEC,),
     "study run": (("study.yaml",),),
@@ -177,6 +178,18 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--seed": ("1", "-1"),
     "--test": ("no_test",),
     "--section": ("no-section",),
+    "--density": ("107.4", "1000", "0", "nan"),
+    "--npu-bandwidth": ("3000", "1"),
+    "--io-bandwidth": ("128", "inf"),
+    "--defect-density": ("0.1", "0", "1000"),
+    "--clustering": ("3", "0"),
+    "--wafer-price": ("10000", "-1"),
+    "--test-price": ("5", "x"),
+    "--bond-yield": ("0.99", "1.1"),
+    "--search": (),
+    "--max-chiplets": ("1", "40", "0"),
+    "--min-port-bandwidth": ("600", "1e6"),
+    "--max-area": ("858", "1"),
 }
 _WILD = ("--test", "--section")
 """Options whose known words would have a simulator run, or all figures made."""
@@ -228,6 +241,19 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             ),
             *("--collectives", "--algorithm"),
         ),
+    ),
+    "cost": (
+        (),
+        (
+            *("--density", "--npu-bandwidth", "--io-bandwidth", "--defect-density"),
+            *("--clustering", "--wafer-price", "--test-price", "--bond-yield", "--strategy"),
+            *("--collectives", "--search", "--max-chiplets", "--min-port-bandwidth"),
+            *("--max-area", "--csv"),
+        ),
+    ),
+    "cost --defect-density 0.1 --clustering 3 --wafer-price 10000": (
+        (),
+        ("--density", "--test-price", "--bond-yield", "--strategy", "--search", "--csv"),
     ),
     "roce topology clos": (
         ("--output", "--gpus-per-leaf"),

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from fred_hw.published import PORT_BYTES_PER_S
 from perfmodel import published
+from perfmodel.derived import CHIPLET_AREA
 from perfmodel.network.run import profile
 from perfmodel.published import (
     BISECTION,
@@ -13,7 +13,9 @@ from perfmodel.published import (
     IO_BYTES_PER_S,
     IO_GB_PER_S_PER_MM,
     LINE_RATE,
+    LOGIC_SHARE,
     NPU_AREA_MM2,
+    NPU_L1_BYTES_PER_S,
     SQUARE_HOT_SPOT,
     SWITCH_POWER_W,
     WAFER_POWER_W,
@@ -23,6 +25,7 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
+from perfmodel.wafer_cost.chiplets import ChipletKind, area_mm2, chiplet_kinds, published_wafer
 from perfmodel.workloads.workload import load_workload
 
 __all__ = ["wafer"]
@@ -115,16 +118,18 @@ def _worst_load(fabric: Topology) -> float:
 
 def _areas(setting: Setting) -> Iterator[ReproduceRow]:
     fabric = shared_topology("fred-d", setting.protocol)
-    area, decomposed = _switch_area_mm2(fabric)
+    kinds = chiplet_kinds(published_wafer())
+    decomposed = ", ".join(f"{one.chiplets} of {one.ports} ports" for one in kinds)
     yield number(
         "area/switches",
         f"area of all switch chiplets, {decomposed} [mm2]",
         published.SWITCH_AREA,
-        area,
-        "chiplets from link rates over 600 GB/s ports, their areas chosen for this sum",
+        sum(one.chiplets * CHIPLET_AREA_MM2[one.ports] for one in kinds),
+        "chiplets of examples/wafer-20.yaml, their areas chosen for this sum",
         "consistency",
         exact=True,
     )
+    yield from _edges(kinds)
     yield number(
         "area/compute",
         "area of NPUs and I/O controllers [mm2]",
@@ -159,28 +164,37 @@ def _areas(setting: Setting) -> Iterator[ReproduceRow]:
     )
 
 
-def _switch_area_mm2(fabric: Topology) -> tuple[float, str]:
-    """Return the area of all chiplets and their number by port count, from the fabric's links."""
-    area, counts = 0.0, dict.fromkeys(CHIPLET_AREA_MM2, 0)
-    for place, node in enumerate(fabric.nodes):
-        if node.kind != "switch":
-            continue
-        rates: dict[str, list[float]] = {"npu": [], "io": [], "switch": []}
-        for link in fabric.links:
-            if link.source == place:
-                rates[fabric.nodes[link.target].kind].append(link.bytes_per_s / PORT_BYTES_PER_S)
-        if rates["npu"]:
-            # As many chiplets as an NPU has ports; each has a port of every I/O controller.
-            chips = round(rates["npu"][0])
-            ends = len(rates["npu"]) + len(rates["io"])
-            ports = ends + sum(round(rate / chips) for rate in rates["switch"])
-        else:
-            ports = 2 * len(rates["switch"])  # two of every L1, so that each reaches all of them
-            chips = round(sum(rates["switch"]) / ports)
-        counts[ports] += chips
-        area += chips * CHIPLET_AREA_MM2[ports]
-    text = ", ".join(f"{count} of {ports} ports" for ports, count in counts.items())
-    return area, text
+def _edges(kinds: Sequence[ChipletKind]) -> Iterator[ReproduceRow]:
+    """Yield the areas that the edge of a chiplet gives."""
+    usual, wafer = IO_GB_PER_S_PER_MM[0], published_wafer()
+    whole = chiplet_kinds(wafer, io_bytes_per_s=IO_BYTES_PER_S * wafer.planes)
+    full = chiplet_kinds(wafer, io_bytes_per_s=NPU_L1_BYTES_PER_S)
+    readings = {
+        "each chiplet has the whole rate of an I/O controller": whole,
+        "each port of an I/O controller has 600 GB/s": full,
+    }
+    found = area_mm2(kinds, usual)
+    others = {words: area_mm2(one, usual) for words, one in readings.items()}
+    others["logic takes 5 % beside the area of the edge"] = found / (1 - LOGIC_SHARE.value / 100)
+    how = f"a square whose edge carries both directions of all links, at {usual} GB/s/mm"
+    yield number(
+        "area/edge",
+        "area of all switch chiplets, from their links [mm2]",
+        published.SWITCH_AREA,
+        found,
+        how,
+        exact=True,
+        reading="a chiplet has its share of an I/O controller's rate",
+        readings=others,
+    )
+    for one in kinds:
+        yield number(
+            f"area/edge-{one.ports}",
+            f"area of a switch chiplet of {one.ports} ports, from its links [mm2]",
+            CHIPLET_AREA[one.ports],
+            one.area_mm2(usual),
+            how,
+        )
 
 
 _TITLE = "The wafer: bisection, areas, power, input and output"

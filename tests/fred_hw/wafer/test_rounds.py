@@ -205,6 +205,23 @@ def test_copies_share_links_and_nobody_is_reported() -> None:
     assert any(part.sends != part.receives for end in range(16) for part in turn.parts(end))
 
 
+def test_tokens_to_one_end_take_successive_rounds() -> None:
+    """Two flows of a round on two uplinks send tokens to the same end."""
+    wide = load_wafer(str(EXAMPLES / "wafer-20.yaml")).model_dump(mode="json")
+    for one in wide["switches"]:
+        one["ports"] -= 2 if one["above"] else 5
+        one["uplinks"] //= 2
+    two = Plane(WaferSpec.model_validate(wide))
+    shared = 0
+    for name in ("MP3-DP3-PP2", "MP6-DP3-PP1", "MP3-DP2-PP3"):
+        for phase in switched_phases(two, Strategy.parse(name)):
+            check_ways(two, phase)
+            if len(phase.rounds) > 1:
+                check_order(two, phase)
+                shared += 1
+    assert shared == 3
+
+
 @pytest.mark.slow
 def test_all_strategies_of_twenty_npus_fit_but_two_on_one_link() -> None:
     """On the published fabric four need rounds, with one link 77; all have their order."""

@@ -1,0 +1,1 @@
+"""Area, wiring, yield and price of the switch chiplets of a wafer."""
