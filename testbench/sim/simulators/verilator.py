@@ -35,7 +35,7 @@ class _Verilator(Simulator):
             {"main.cpp": (config.share_dir / "lib" / "verilator" / "verilator.cpp").read_text()},
             prefix="Vtop",
             control=_visible(top, probes),
-            options=["--no-assert", "--vpi", "--timescale", "/".join(TIMESCALE)],
+            options=["--assert", "--vpi", "--timescale", "/".join(TIMESCALE)],
             libraries=[f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}", _VPI_LIBRARY],
             vpi=True,
             waves=waves,

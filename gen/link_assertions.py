@@ -1,0 +1,314 @@
+"""Assertions on a link: the flits of a neighbour keep docs/reference/protocol.md."""
+
+from fred_hw.link.axis import USER_BITS
+from fred_hw.link.crc import crc_masks
+from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
+from fred_hw.protocol import (
+    ALTERNATE,
+    CONTROL,
+    CRC_BITS,
+    DATA_COUNT,
+    HANDSHAKE_FIELDS,
+    HEADER_BITS,
+    Kind,
+)
+from fred_hw.spec import SwitchSpec
+
+from .assertion import Assertion, assertion_module
+from .ports import Port
+
+__all__ = ["link_module", "observed_ports"]
+
+_FLOW = {0: ("phase", "generation"), 1: ("destination", "source")}
+"""Fields that name a flow, by ``unicast``."""
+
+_FIELDS: dict[Kind, tuple[str, ...]] = {
+    Kind.DATA: ("unicast", "sequence", "index", "last", "link_sequence"),
+    Kind.ACK: ("unicast", "sequence"),
+    Kind.NACK: ("unicast", "sequence"),
+    Kind.CREDIT: (),
+    Kind.SYNC: ("link_sequence",),
+    Kind.ASK: ("unicast",),
+    Kind.HANDSHAKE: HANDSHAKE_FIELDS,
+}
+"""Fields of each kind of flit in addition to those of all kinds."""
+
+_ALL_FLITS = ("kind", "circuit", "credit_circuit", "credit_limit")
+_OF_FLOWS = (Kind.DATA, Kind.ACK, Kind.NACK, Kind.ASK)
+
+
+def observed_ports(data_width: int) -> list[Port]:
+    """Return the ports of a module that observes a link."""
+    return [
+        ("clk", "input", 1),
+        ("rst", "input", 1),
+        ("s_tdata", "input", data_width),
+        ("s_tvalid", "input", 1),
+        ("s_tready", "input", 1),
+        ("s_tlast", "input", 1),
+        ("s_tuser", "input", USER_BITS),
+        ("m_tvalid", "input", 1),
+        ("m_tready", "input", 1),
+        ("m_tuser", "input", USER_BITS),
+    ]
+
+
+def link_module(name: str, spec: SwitchSpec) -> str:
+    """Return a module that checks the neighbour on one link.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+    spec : SwitchSpec
+        Sizes of the link.
+    """
+    body = [*_fields(spec), *_crc(spec.data_width), *_allowed(spec), *_session(), *_strict(spec)]
+    rules = [*_flit_rules(spec), *_link_rules(spec), *_strict_rules()]
+    return assertion_module(name, observed_ports(spec.data_width), body, rules)
+
+
+def _bits(spec: SwitchSpec, field: str, side: str = "s") -> str:
+    low, bits = spec.protocol.header[field]
+    return f"{side}_tuser[{low + bits - 1}:{low}]" if bits > 1 else f"{side}_tuser[{low}]"
+
+
+def _wire(spec: SwitchSpec, field: str, side: str = "s") -> str:
+    bits = spec.protocol.header[field].bits
+    prefix = "" if side == "s" else "m_"
+    size = f"[{bits - 1}:0] " if bits > 1 else ""
+    return f"  wire {size}{prefix}{field} = {_bits(spec, field, side)};"
+
+
+def _data(spec: SwitchSpec) -> str:
+    """Return the condition that a flit carries data."""
+    chooses = f" || kind == 3'd{ALTERNATE}" if spec.protocol.routes is not None else ""
+    return f"kind == 3'd{Kind.DATA}{chooses}"
+
+
+def _fields(spec: SwitchSpec) -> list[str]:
+    here = (
+        *("kind", "circuit", "unicast", "phase", "index", "last", "link_sequence"),
+        *("session_id", "digest"),
+    )
+    there = ("kind", "credit_circuit", "credit_limit", "peer_session_id", "peer_known")
+    return [
+        *(_wire(spec, field) for field in here),
+        *(_wire(spec, field, "m") for field in there),
+        f"  wire is_data = {_data(spec)};",
+        f"  wire numbered = is_data || kind == 3'd{Kind.SYNC};",
+        f"  wire is_handshake = kind == 3'd{Kind.HANDSHAKE};",
+        "  wire sent = m_tvalid && m_tready;",
+    ]
+
+
+def _crc(data_width: int) -> list[str]:
+    """Return declarations of the CRC: bit by bit the parity of some bits of the flit."""
+    bits = HEADER_BITS + data_width
+    masks, zero = crc_masks(bits)
+    return [
+        f"  wire [{bits - 1}:0] word = {{s_tdata, s_tuser[{HEADER_BITS - 1}:0]}};",
+        f"  wire [{CRC_BITS - 1}:0] crc = s_tuser[{USER_BITS - 1}:{HEADER_BITS}];",
+        f"  wire [{CRC_BITS - 1}:0] right_crc;",
+        *(
+            f"  assign right_crc[{k}] = ^(word & {bits}'h{mask:x}) ^ 1'b{zero >> k & 1};"
+            for k, mask in enumerate(masks)
+        ),
+        "  wire came = s_tvalid && s_tready;",
+        "  // Flits with a wrong CRC are ignored: a link may change and lose flits.",
+        "  wire good = came && crc == right_crc;",
+    ]
+
+
+def _mask(spec: SwitchSpec, kind: Kind, unicast: int) -> int:
+    """Return the header bits that a flit of a kind may set."""
+    places, chooses = spec.protocol.header, spec.protocol.routes is not None
+    names = (*_ALL_FLITS, *_FIELDS[kind], *(_FLOW[unicast] if kind in _OF_FLOWS else ()))
+    taken = [places[name] for name in names]
+    if chooses and kind in (Kind.ACK, Kind.NACK, Kind.CREDIT):
+        at = CROWDING_PLACES.values()
+        taken += [type(taken[0])(places[f].low + low, CROWDING_BITS) for f, low in at]
+    mask = 0
+    for low, bits in taken:
+        mask |= ((1 << bits) - 1) << low
+    return mask
+
+
+def _allowed(spec: SwitchSpec) -> list[str]:
+    """Return the declaration of the header bits that a flit may set."""
+    ones = (1 << HEADER_BITS) - 1
+    lines = [f"  logic [{HEADER_BITS - 1}:0] allowed;", "  always_comb", "    case (kind)"]
+    for kind in Kind:
+        if kind in _OF_FLOWS:
+            phase, unicast = (f"{HEADER_BITS}'h{_mask(spec, kind, one):x}" for one in (0, 1))
+            value = f"unicast ? {unicast} : {phase}"
+        else:
+            value = f"{HEADER_BITS}'h{_mask(spec, kind, 0):x}"
+        label = f"3'd{kind}"
+        if kind is Kind.DATA and spec.protocol.routes is not None:
+            label += f", 3'd{ALTERNATE}"
+        lines.append(f"      {label}: allowed = {value};")
+    return [*lines, f"      default: allowed = {HEADER_BITS}'h{ones:x};", "    endcase"]
+
+
+def _session() -> list[str]:
+    """Return the state of the session: the neighbour's session ID, and the limits it was sent."""
+    return [
+        "  // `known`: the neighbour has sent a handshake, with session ID `peer`.",
+        "  // `met`: a handshake that answers it was sent, so flits belong to this session.",
+        "  // `ever`: as `known`, but kept in resets; undefined before.",
+        "  logic ever, known, met;",
+        "  logic [7:0] peer;",
+        f"  logic [{DATA_COUNT - 1}:0] limited;",
+        f"  logic [8:0] limit [{DATA_COUNT}];",
+        "  wire begins = good && is_handshake && !(known && session_id == peer);",
+        "  always_ff @(posedge clk)",
+        "    if (rst) begin",
+        "      known <= 1'b0;",
+        "      met <= 1'b0;",
+        "      limited <= '0;",
+        "    end else begin",
+        "      if (sent && met",
+        f"          && m_kind != 3'd{Kind.HANDSHAKE} && m_credit_circuit != 2'd{CONTROL}) begin",
+        "        limited[m_credit_circuit] <= 1'b1;",
+        "        limit[m_credit_circuit] <= m_credit_limit;",
+        "      end",
+        f"      if (sent && m_kind == 3'd{Kind.HANDSHAKE} && m_peer_known && known",
+        "          && m_peer_session_id == peer) met <= 1'b1;",
+        "      if (begins) begin",
+        "        ever <= 1'b1;",
+        "        known <= 1'b1;",
+        "        peer <= session_id;",
+        "        met <= 1'b0;",
+        "        limited <= '0;",
+        "      end",
+        "    end",
+        "  wire [8:0] behind = link_sequence + 9'(last) + 9'd1;",
+        "  wire [8:0] space = limit[circuit] - behind;",
+    ]
+
+
+def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
+    """Return the rules of each flit on its own."""
+    protocol = spec.protocol
+    most = protocol.packet_flits
+    shorter = f" && last < 4'd{most}" if most < 1 << protocol.header["last"].bits else ""
+    kinds = len(Kind) + (protocol.routes is not None)
+    flows = " || ".join(f"kind == 3'd{kind}" for kind in _OF_FLOWS[1:])
+    rules = [
+        Assertion(
+            "link_circuit",
+            f"good |-> numbered == (circuit != 2'd{CONTROL})",
+            "data and sync must have a virtual channel of data, all others the control channel",
+        ),
+        Assertion(
+            "link_unused_bits",
+            f"good |-> (s_tuser[{HEADER_BITS - 1}:0] & ~allowed) == '0",
+            "header bits that the kind of flit does not use must be 0",
+        ),
+        Assertion(
+            "link_control_data",
+            "good && !is_data |-> s_tdata == '0",
+            "tdata of control flits must be 0",
+        ),
+        Assertion(
+            "link_tlast",
+            "good |-> s_tlast == (!is_data || index == last)",
+            "tlast must be high in control flits and where index is last",
+        ),
+        Assertion(
+            "link_index",
+            f"good && is_data |-> index <= last{shorter}",
+            f"index must be at most last, and last less than {protocol.packet_flits}",
+        ),
+        Assertion(
+            "link_digest",
+            f"good && is_handshake |-> digest == 20'h{spec.digest:x}",
+            "the neighbour must be generated with the same sizes of links",
+        ),
+    ]
+    if kinds < 1 << protocol.header["kind"].bits:
+        text = f"kind must be less than {kinds}"
+        rules.append(Assertion("link_kind", f"good |-> kind < 3'd{kinds}", text))
+    if protocol.phases < 1 << protocol.header["phase"].bits:
+        rule = f"good && !unicast && (is_data || {flows}) |-> phase < 6'd{protocol.phases}"
+        text = f"phase must be less than {protocol.phases}"
+        rules.append(Assertion("link_phase", rule, text))
+    return rules
+
+
+def _link_rules(spec: SwitchSpec) -> list[Assertion]:
+    """Return the rules of handshake and credits, which hold whatever a link loses."""
+    return [
+        Assertion(
+            "link_handshake",
+            "good && !is_handshake |-> met || (ever === 1'b1 && !known)",
+            "flits other than handshakes must wait until the handshake is answered",
+        ),
+        Assertion(
+            "link_credits",
+            f"good && is_data && met && circuit != 2'd{CONTROL} |-> limited[circuit] && !space[8]",
+            "a packet must wait until all its flits are below the credit limit",
+        ),
+    ]
+
+
+def _strict(spec: SwitchSpec) -> list[str]:
+    """Return the state of an error-free link: the packet under way and the next numbers."""
+    places = spec.protocol.header
+    varies = 0
+    for name in ("index", "credit_circuit", "credit_limit"):
+        varies |= ((1 << places[name].bits) - 1) << places[name].low
+    fixed = ((1 << HEADER_BITS) - 1) & ~varies
+    bits = f"{HEADER_BITS - 1}:0"
+    return [
+        "`ifdef FRED_ERROR_FREE_LINKS",
+        "  // A switch ends a packet that it cannot complete with an inverted CRC.",
+        "  wire broken = came && s_tlast && is_data && crc == ~right_crc;",
+        "  logic open;",
+        "  logic [3:0] latest;",
+        f"  logic [{bits}] first;",
+        f"  logic [8:0] following [{DATA_COUNT}];",
+        f"  wire same = ((s_tuser[{bits}] ^ first) & {HEADER_BITS}'h{fixed:x}) == '0;",
+        "  always_ff @(posedge clk)",
+        "    if (rst || begins) begin",
+        "      open <= 1'b0;",
+        "      following <= '{default: '0};",
+        "    end else if (came && is_data) begin",
+        "      open <= !s_tlast;",
+        "      latest <= index;",
+        f"      if (!open) first <= s_tuser[{bits}];",
+        "      if (!open) following[circuit] <= behind;",
+        "    end",
+        "`endif",
+    ]
+
+
+def _strict_rules() -> list[Assertion]:
+    """Return the rules of links that lose and change nothing."""
+    return [
+        Assertion(
+            "link_crc",
+            "came |-> crc == right_crc || broken",
+            "tuser must hold the CRC of header and data",
+            error_free=True,
+        ),
+        Assertion(
+            "link_packet",
+            "good && is_data && open |-> same && index == latest + 4'd1",
+            "the flits of a packet must follow each other with one header",
+            error_free=True,
+        ),
+        Assertion(
+            "link_packet_start",
+            "good && is_data && !open |-> index == 4'd0",
+            "a packet must start with index 0",
+            error_free=True,
+        ),
+        Assertion(
+            "link_numbers",
+            "good && numbered && met && !(is_data && open) |-> link_sequence == following[circuit]",
+            "link sequence numbers must count the flits of the virtual channel",
+            error_free=True,
+        ),
+    ]
