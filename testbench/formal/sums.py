@@ -4,6 +4,8 @@ The structure differs from that of the adders: no operand is aligned to the othe
 becomes an integer multiple of the smallest subnormal number, and their exact sum is rounded once.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from fred_hw.formats.number_format import FloatFormat, IntFormat
@@ -57,7 +59,7 @@ def _fixed(magnitude: Value, form: FloatFormat) -> Value:
 def _rounded(m: Module, size: Value, form: FloatFormat) -> Value:
     """Return the encoding of a multiple of the smallest subnormal number, without its sign."""
     keep = form.fraction_bits + 1
-    result: Value = size[:keep]  # subnormal, or the least normal exponent: exact
+    result: Any = size[:keep]  # subnormal, or the least normal exponent: exact
     for top in range(keep, len(size)):
         drop = top - keep + 1
         kept, rest = size[drop : top + 1], size[:drop]
