@@ -10,9 +10,9 @@ those of other sources: software keeps one order of bursts (docs/reference/proto
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise, permutations, product
+from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
 from .fabric_plan import End, FabricPlan
@@ -37,15 +37,12 @@ class Wait(NamedTuple):
         own send; "send": of an endpoint; "ack": packets of a source that wait for an ack.
     place : End or int
         Sender of the link, or address of the endpoint.
-    urgency : int
-        Urgency class.
     channel : int, optional
-        Virtual channel of a link queue, by number in its class.
+        Virtual channel of a link queue, by number in its urgency class.
     """
 
     kind: str
     place: End | int
-    urgency: int
     channel: int = 0
 
 
@@ -85,45 +82,43 @@ class WaitGraph(NamedTuple):
         return []
 
 
-def wait_graph(
-    plan: FabricPlan[Any], classes: Iterable[int] = (0,), acceptance: str = "bounded"
-) -> WaitGraph:
-    """Return what waits for what in a fabric.
+def wait_graph(plan: FabricPlan[Any], acceptance: str = "bounded") -> WaitGraph:
+    """Return what waits for what in a fabric, in one urgency class.
+
+    All classes are alike, and no wait leads from one to another.
 
     Parameters
     ----------
     plan : FabricPlan
         The fabric.
-    classes : iterable of int
-        Urgency classes; no wait leads from one to another.
     acceptance : str
         One of ``ACCEPTANCE``.
     """
     edges: dict[Wait, dict[Wait, tuple[int, int]]] = {}
-    for urgency, pair in product(classes, permutations(range(plan.addresses), 2)):
-        for wait, needed in _of_message(plan, urgency, *pair, acceptance):
+    for pair in permutations(range(plan.addresses), 2):
+        for wait, needed in _of_message(plan, *pair, acceptance):
             edges.setdefault(wait, {}).setdefault(needed, pair)
     return WaitGraph(edges)
 
 
 def _of_message(
-    plan: FabricPlan[Any], urgency: int, source: int, destination: int, acceptance: str
+    plan: FabricPlan[Any], source: int, destination: int, acceptance: str
 ) -> Iterator[tuple[Wait, Wait]]:
     """Yield the waits of packets from a source to a destination."""
     unit, port = plan.homes[source]
-    first = Wait("link queue", plan.units[unit].ends[port], urgency)
-    send, ack = Wait("send", source, urgency), Wait("ack", source, urgency)
+    first = Wait("link queue", plan.units[unit].ends[port])
+    send, ack = Wait("send", source), Wait("ack", source)
     yield send, first
     yield send, ack
     yield ack, first
-    received = Wait("receive queue", destination, urgency)
+    received = Wait("receive queue", destination)
     for one, following in plan.hops(source, destination):
-        queue = Wait("link queue", following.link, urgency, following.channel)
-        yield Wait("link queue", one.link, urgency, one.channel), queue
+        queue = Wait("link queue", following.link, following.channel)
+        yield Wait("link queue", one.link, one.channel), queue
         if acceptance == "endless" and following.link == _last(plan, destination):
             yield queue, received
     if acceptance == "endless" and destination < plan.endpoints:
-        yield received, Wait("send", destination, urgency)
+        yield received, Wait("send", destination)
 
 
 def _last(plan: FabricPlan[Any], destination: int) -> End | None:

@@ -35,15 +35,15 @@ _FABRIC = "a mesh or wafer specification"
 def command(fabric: Path, changes: tuple[str, ...], acceptance: str, as_json: bool) -> int:
     """Look for packets that wait for each other on FABRIC, the YAML file of a wafer or a mesh.
 
-    All messages between all addresses are considered, on each virtual channel and each route that
-    hardware can take. Exit status 1 means that there is a cycle; its waits are printed.
+    All messages between all addresses are considered, on each route that hardware can take. Urgency
+    classes have their own queues and are alike, so one stands for all. Exit status 1 means that
+    there is a cycle; its waits are printed.
     """
-    from fred_hw.protocol import DATA_COUNT
     from fred_hw.waits import wait_graph
 
     plan, name = _plan(str(fabric), changes)
     with progress(f"collecting waits of {name}"):
-        graph = wait_graph(plan, range(DATA_COUNT), acceptance)
+        graph = wait_graph(plan, acceptance)
         cycle = graph.cycle()
     rows = [
         (kind, count, sum(len(needs) for one, needs in graph.edges.items() if one.kind == kind))
@@ -80,12 +80,10 @@ def _plan(source: str, changes: tuple[str, ...]) -> "tuple[FabricPlan[Any], str]
 
 def _words(plan: "FabricPlan[Any]", found: "Dependency") -> dict[str, str]:
     """Return a wait of a cycle for output."""
-    from fred_hw.protocol import buffer_names
-
-    each = plan.class_channels
+    has_channels = found.wait.kind == "link queue" and plan.class_channels > 1
+    channel = f", channel {found.wait.channel}" if has_channels else ""
     return {
-        "waits": f"{found.wait.kind} {_place(plan, found.wait)}",
-        "channel": buffer_names(each)[found.wait.urgency * each + found.wait.channel],
+        "waits": f"{found.wait.kind} {_place(plan, found.wait)}{channel}",
         "message": f"{plan.end_name(found.source)} to {plan.end_name(found.destination)}",
     }
 
@@ -105,8 +103,5 @@ def _verdict(steps: list[dict[str, str]]) -> str:
     """Return the result in words, with the waits of a cycle."""
     if not steps:
         return "no cycle: no packet, send or ack can wait for itself"
-    lines = [
-        f"  {one['waits']} (virtual channel {one['channel']}, {one['message']}) waits for"
-        for one in steps
-    ]
+    lines = [f"  {one['waits']} ({one['message']}) waits for" for one in steps]
     return "\n".join([f"cycle of {len(steps)} waits:", *lines, f"  {steps[0]['waits']}"])

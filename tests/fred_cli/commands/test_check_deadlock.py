@@ -17,7 +17,7 @@ def test_a_wafer_has_no_cycle(fred: Fred) -> None:
     found = fred.json("check-deadlock", WAFER)
     assert found["cycle"] == []
     nodes = {one["kind"]: one["nodes"] for one in found["waits"]}
-    assert nodes == {"ack": 3 * 38, "link queue": 3 * 116, "send": 3 * 38}
+    assert nodes == {"ack": 38, "link queue": 116, "send": 38}
     assert "no cycle" in fred.out("check-deadlock", WAFER)
 
 
