@@ -158,7 +158,8 @@ def _endpoint_violations(spec: SwitchSpec) -> dict[str, list[Cycles]]:
     registers = endpoint_map(spec)
     error = registers.register("ERROR")
     names = ("operation", "alignment", "flow", "size", "full", "schedule")
-    found = {"descriptor_accepted": [_read(error.address, error.field(one).mask) for one in names]}
+    refused = [_read(error.address, error.field(one).mask) for one in names]
+    found: dict[str, list[Cycles]] = {"descriptor_accepted": [*refused]}
     for stream, asked in (
         ("s_axis_data", "m_axis_read"),
         ("s_axis_operand_data", "m_axis_operand_read"),
