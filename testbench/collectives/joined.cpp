@@ -28,7 +28,7 @@ struct Options {
 
 // A flit as the wires have it: nothing is read in it, so it is never taken apart.
 struct Flit {
-    bool valid = false;
+    bool valid = false, last = false;
     Data data = 0;
     VlWide<3> user;
 };
@@ -76,6 +76,7 @@ public:
         flit.valid = *from_->valid && now >= free_at_;
         if (!flit.valid) return;
         free_at_ = now + pace_;
+        flit.last = *from_->last;
         flit.data = *from_->data;
         flit.user = *from_->user;
         if (options.faults && dice_.below(1000000) < options.faults) {
@@ -88,6 +89,7 @@ public:
         const Flit& flit = flits_[~(now / LINK_CYCLES) & 1][now % LINK_CYCLES];
         *to_->valid = flit.valid;
         if (!flit.valid) return;
+        *to_->last = flit.last;
         *to_->data = flit.data;
         *to_->user = flit.user;
     }

@@ -112,8 +112,12 @@ def _maker(prefix: str, unit: Unit) -> list[str]:
     for port in _ports(unit):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
         ready = f"&{m}tready" if isinstance(unit, Switch) else "nullptr"
-        lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser, {ready}}});"]
-        lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
+        sends, takes = (
+            ", ".join(f"&{one}t{wire}" for wire in ("valid", "last", "data", "user"))
+            for one in (m, s)
+        )
+        lines += [f"    unit.sends.push_back({{{sends}, {ready}}});"]
+        lines += [f"    unit.takes.push_back({{{takes}}});"]
     if isinstance(unit, NpuEndpoint):
         lines += [f"    unit.memory.{name} = &top->{pin};" for name, pin in _WRITE.items()]
         for prefix in READ_PORTS[: unit.spec.endpoint.read_ports]:
@@ -132,8 +136,8 @@ def _header(netlist: Netlist, size: Sizes) -> str:
         '#include "verilated.h"',
         "template <class T> using Plain = std::remove_reference_t<T>;",
         "using Data = Plain<decltype(Vu0::m_axis_tdata)>;",
-        "struct Sends { CData* valid; Data* data; VlWide<3>* user; CData* ready; };",
-        "struct Takes { CData* valid; Data* data; VlWide<3>* user; };",
+        "struct Sends { CData *valid, *last; Data* data; VlWide<3>* user; CData* ready; };",
+        "struct Takes { CData *valid, *last; Data* data; VlWide<3>* user; };",
         "struct Bus {",
         "    SData *awaddr = nullptr, *araddr;",
         "    CData *awvalid = nullptr, *awready, *wvalid, *wready, *bresp, *bvalid;",

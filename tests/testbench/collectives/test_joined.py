@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,12 @@ from fred_hw.fabric_plan import Joint
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.load import load_wafer
+from gen.companions.sva import assertions, bind_file
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import Instance, Netlist, build_joined, run_joined
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import MARK, SHOW, WAIT, PlaneRun, npu_steps
+from testbench.sim.kept import Kept, kept
 from tests.testbench.collectives.planes import EXAMPLE
 
 SIZE = 26  # bytes of a buffer
@@ -68,3 +71,20 @@ def test_units_that_run_ahead_give_the_same_results(
         assert last - first == times[-2] - times[1] > 100
         assert first > 500
         assert reads["ERROR"] == [0, 0]
+
+
+@pytest.mark.parametrize(("faults", "stalls"), [(0, 0), (20_000, 10)])
+def test_endpoints_with_drivers_and_memories_keep_the_assertions(
+    faults: int, stalls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bound(*what: Any, **more: Any) -> Kept:
+        design = kept(*what, **more)
+        return Kept(design.name, design.verilog + assertions(design) + bind_file(design))
+
+    monkeypatch.setattr("testbench.collectives.joined.kept", bound)
+    made = compile_for_mesh(MESH, Strategy.parse("MP2-DP1-PP1"), SIZE)
+    run = replace(pair_run(made, 500), faults=faults, memory_stalls=stalls)
+    # A violation ends the program without a result.
+    found = run_joined(pair.__wrapped__(), run, tmp_path, plain=True, threads=1)
+    assert (found.faults > 0) == (faults > 0)
+    assert all(reads["ERROR"] == [0, 0] for reads in found.reads)
