@@ -204,6 +204,7 @@ def _leak(m: Module, sound: Any, ports: Any) -> None:
     omits="other sizes; flows that share an output by their configuration",
     mutant=_leak,
     bound=_bound(latency_cycles(SPEC)),
+    fast=False,
 )
 def interconnect_non_interference(c: Harness, u: Any) -> None:
     latency = latency_cycles(SPEC)
