@@ -17,16 +17,16 @@ __all__ = ["float_sum", "int_sum"]
 def int_sum(a: Value, b: Value, form: IntFormat, overflow: str) -> Value:
     """Return the sum of two integers."""
     if overflow == "wrap":
-        return (a + b)[: form.width]
+        return (a + b)[: form.bits]
     total = a.as_signed() + b.as_signed() if form.signed else a + b
-    least = -(1 << (form.width - 1)) if form.signed else 0
-    most = least + (1 << form.width) - 1
-    return Mux(total > most, most, Mux(total < least, least, total))[: form.width]
+    least = -(1 << (form.bits - 1)) if form.signed else 0
+    most = least + (1 << form.bits) - 1
+    return Mux(total > most, most, Mux(total < least, least, total))[: form.bits]
 
 
 def float_sum(m: Module, a: Value, b: Value, form: FloatFormat) -> Value:
     """Return the sum of two floating-point numbers, rounded to nearest, ties to even."""
-    sign_bit = form.width - 1
+    sign_bit = form.bits - 1
     magnitude = [one[:sign_bit] for one in (a, b)]
     is_nan = [one >= form.first_nan for one in magnitude]
     is_infinite = [
@@ -45,7 +45,7 @@ def float_sum(m: Module, a: Value, b: Value, form: FloatFormat) -> Value:
         nan = nan | (finite[:sign_bit] > form.largest)
     infinite = Mux(is_infinite[0], a, b)
     some_infinite = is_infinite[0] | is_infinite[1]
-    return Mux(nan, form.canonical_nan, Mux(some_infinite, infinite, finite))[: form.width]
+    return Mux(nan, form.canonical_nan, Mux(some_infinite, infinite, finite))[: form.bits]
 
 
 def _fixed(magnitude: Value, form: FloatFormat) -> Value:
@@ -69,4 +69,4 @@ def _rounded(m: Module, size: Value, form: FloatFormat) -> Value:
         encoded = wire(m, f"encoded_{top}", (drop << form.fraction_bits) + kept + up)
         limited = Mux(encoded > form.largest, form.beyond, encoded)
         result = Mux(size[top], limited, result)
-    return wire(m, "rounded", result[: form.width - 1])
+    return wire(m, "rounded", result[: form.bits - 1])

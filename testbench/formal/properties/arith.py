@@ -7,18 +7,17 @@ from amaranth.hdl import Module, Value
 
 from fred_hw.arith.float_add import FloatAdd
 from fred_hw.arith.int_add import IntAdd
+from fred_hw.formats.fp8_e4m3 import FP8_E4M3
+from fred_hw.formats.fp8_e5m2 import FP8_E5M2
 from fred_hw.formats.integers import INT8
 from fred_hw.formats.number_format import FloatFormat, IntFormat
+from fred_hw.formats.uint8 import UINT8
 from testbench.faults.fault import Fault, broken
 from testbench.formal.harness import Harness
 from testbench.formal.property import Bound, prove
 from testbench.formal.sums import float_sum, int_sum
 
 __all__: list[str] = []
-
-E4M3 = FloatFormat("e4m3", 4, 3, "float8_e4m3fn", has_infinity=False)
-E5M2 = FloatFormat("e5m2", 5, 2, "float8_e5m2")
-UINT8 = IntFormat("uint8", 8, signed=False)
 
 _ONCE = Bound(1, "no registers: outputs depend on the inputs of the same cycle")
 _OMITS = "pipeline registers"
@@ -36,7 +35,7 @@ def _negative_operand(unit: type, form: FloatFormat | IntFormat) -> Fault:
     @broken(unit, {})
     def lowest_bit_lost(m: Module, sound: Any, ports: Any) -> None:
         """The lowest bit of a sum is 0 if both operands are negative."""
-        both = ports.i0[form.width - 1] & ports.i1[form.width - 1] & ports.together.all()
+        both = ports.i0[form.bits - 1] & ports.i1[form.bits - 1] & ports.together.all()
         m.d.comb += ports.o[0].eq(sound.o[0] & ~both)
 
     return lowest_bit_lost
@@ -65,7 +64,7 @@ for _form in (INT8, UINT8):
             omits=_OMITS,
             mutant=_negative_operand(IntAdd, _form),
         )
-for _form, _fast in ((E4M3, True), (E5M2, False)):
+for _form, _fast in ((FP8_E4M3, True), (FP8_E5M2, False)):
     _register(
         f"{_form.name}_sum",
         lambda form=_form: FloatAdd(number_format=form, registers=0),

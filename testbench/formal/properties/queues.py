@@ -69,7 +69,7 @@ def circuit_queue_keeps_order(c: Harness, u: Any) -> None:
     c.assume(~(u.take & u.waiting) | u.start)
     c.assume(~u.answered | u.asks)
     # The number that is read in the cycle of a start would be that before it.
-    c.assume(~u.foretold | (u.arrives & u.mark.first & ~u.start))
+    c.assume(~u.prefetched | (u.arrives & u.mark.first & ~u.start))
     word = Cat(u.mark.descriptor, u.mark.exit, u.tail)
     inside, leaves, value = followed(c, u.enters, u.leaves, word, BUFFER + 1)
     with c.m.If(leaves & u.waiting):

@@ -31,7 +31,7 @@ def test_two_rounds_and_their_tokens_take_twice_the_time_of_long_vectors(
 
         groups = [list(flow.inputs) for one in switched.rounds for flow in one.flows]
         size = flits * record.spec.link.data_width / 8
-        tokens = told(switched.turns), told(switched.ends)
+        tokens = told(switched.tokens), told(switched.ends)
         return rounds_s(topology, "all_reduce", size, groups, *tokens)
 
     whole = time_s(Plane(record.spec))
