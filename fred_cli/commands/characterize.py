@@ -120,10 +120,7 @@ def command(
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
     spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
-    if level == "router" and spec.wrap:  # cycles are those from port to port of lone routers
-        raise InputError(spec_source, "wrap", "must be false with --level router, not true")
-    if lanes is not None:
-        _check_lanes(spec, lanes)
+    _check_spec(level, spec, lanes, spec_source)
     names = load_testbench(simulator)
     libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
@@ -148,11 +145,14 @@ def command(
         print(f"  {path}")
 
 
-def _check_lanes(spec: Any, lanes: int) -> None:
-    """Fail if no switch or mesh has the number of lanes."""
+def _check_spec(level: str, spec: Any, lanes: int | None, source: str) -> None:
+    """Fail if a switch or router cannot be measured, or not with the number of lanes."""
     from fred_hw.files import validate
 
-    validate(type(spec), {**spec.model_dump(), "lanes": lanes}, "--lanes")
+    if level == "router" and spec.wrap:  # cycles are those from port to port of lone routers
+        raise InputError(source, "wrap", "must be false with --level router, not true")
+    if lanes is not None:
+        validate(type(spec), {**spec.model_dump(), "lanes": lanes}, "--lanes")
 
 
 def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
