@@ -265,7 +265,7 @@ set_option = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     type=change_key,
-    help="Change a field of SPEC.",
+    help="Change a field of the specification.",
 )
 seed_option = click.option(
     "--seed", type=int, default=1, show_default=True, help="Seed of all stimulus."
@@ -287,7 +287,7 @@ def level_option(some: Callable[..., Iterable[str]] | None = None) -> Callable[[
         from gen.level import LEVELS
 
         *others, last = (LEVELS[name].text for name in names())
-        return f"Of SPEC: {', '.join(others)}, or {last}."
+        return f"What to generate: {', '.join(others)}, or {last}."
 
     return click.option(
         "--level",

@@ -14,26 +14,27 @@ RESULTS = DOCS / "figures/proofs.json"
 _HEAD = """\
 # Proofs
 
-This page lists the properties of the hardware that are proven, how deep each proof is, and what it
-does not show. It is for readers who decide how far to trust the Verilog. `make formal` proves all
-of them again; `make test` proves the fast ones.
+This page lists the proven properties of the hardware. For each property it states the depth of the
+proof, and what the proof does not show. It is for readers who decide how far to trust the Verilog.
+`make formal` proves all properties again. `make test` proves those that
+`fred formal --fast` selects.
 
 ## How to read the table
 
 * **induction**: the property holds for any number of cycles. ABC finds an invariant by
-  property-directed reachability (PDR). CaDiCaL then confirms that the invariant contains the state
-  after reset, is kept by each step and excludes every violation.
-* **bounded**: the property holds in the given number of cycles from reset on. The column says what
-  happens within them.
+  property-directed reachability (PDR). CaDiCaL then confirms that the invariant contains
+  every initial state, is kept by each step and excludes every violation.
+* **bounded**: the property holds in the given number of cycles from reset on. The item "depth" of
+  the property says what happens in these cycles.
 * Inputs are arbitrary in each cycle, within the assumptions of the property. Registers and
   memories begin with any value, and a reset may come in any cycle.
 * **mutant**: a broken unit, for which the same property must be refuted. The number is the length
   of the shortest refutation in cycles.
-* **covers**: situations that the assumptions must allow, each with the cycles that it takes. They
-  show that no property holds only because nothing can happen.
+* **covers**: situations that must be reachable, each with the cycles until it is reached. Covers
+  show that a property does not hold merely because its assumptions exclude everything.
 
-A proof is about the netlist that Amaranth and Yosys make of one size of a unit. It says nothing
-about other sizes, and nothing about timing after synthesis. Simulations of larger sizes are listed
+A proof covers the netlist that Amaranth and Yosys make of a unit with one choice of sizes. It does
+not cover other sizes or timing after synthesis. Simulations of larger sizes are listed
 in [Verification](verification.md).
 """
 
@@ -65,7 +66,7 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
 def _method(one: dict[str, Any]) -> str:
     if one["cycles"] is None:
         return f"induction, {one['invariant']} clauses"
-    return f"bounded, {one['cycles']} cycles"
+    return f"bounded, {one['cycles']} cycle{'s' if one['cycles'] != 1 else ''}"
 
 
 def _properties(properties: list[dict[str, Any]]) -> Iterator[str]:

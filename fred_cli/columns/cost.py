@@ -53,7 +53,7 @@ DENSITIES = Columns(
         _column("density", "I/O density [GB/s/mm]", "{:g}"),
         _column("chiplets", "chiplets"),
         _column("area_mm2", "area [mm2]", "{:,.0f}"),
-        _column("share", "of the first [%]", "{:.2f}"),
+        _column("share", "share of first area [%]", "{:.2f}"),
         _column("chiplet_price", "known-good chiplets", "{:,.0f}"),
         _column("assembled_price", "per good wafer", "{:,.0f}"),
         _column("monolithic_yield", "monolithic yield", "{:.3g}"),
@@ -69,7 +69,7 @@ FAULTS = Columns(
         _column("survived", "survived"),
         _column("plane_slowdown", "slowdown of the plane", "{:.2f}"),
         _column("wafer_slowdown", "slowdown of the wafer", "{:.3f}"),
-        _column("why", "else"),
+        _column("why", "why not survived"),
     ]
 )
 """A row is a kind of fault."""
@@ -78,11 +78,11 @@ SEARCH = Columns(
     [
         _column("l1s", "L1 switches"),
         _column("planes", "chiplets of an L1"),
-        _column("l2_chiplets", "of the L2"),
-        _column("chiplets", "all"),
+        _column("l2_chiplets", "chiplets of the L2"),
+        _column("chiplets", "all chiplets"),
         _column("ports", "ports"),
         _column("port_gb_per_s", "GB/s of a port", "{:,.1f}"),
-        _column("largest_mm2", "largest [mm2]", "{:,.1f}"),
+        _column("largest_mm2", "largest chiplet [mm2]", "{:,.1f}"),
         _column("area_mm2", "area [mm2]", "{:,.0f}"),
         _column("price", "price", "{:,.0f}"),
         _column("rounds", "rounds"),

@@ -28,8 +28,8 @@ _FABRIC = "a mesh or wafer specification"
     type=NameChoice(names_in("fred_hw.waits", "ACCEPTANCE")),
     default="bounded",
     show_default=True,
-    help="Endpoints that cannot take a flit drop it after a bounded time, as the hardware does, or "
-    "hold the link without end.",
+    help="How endpoints treat a flit that they cannot take: drop it after a bounded time, as the "
+    "hardware does (bounded), or hold the link forever (endless).",
 )
 @as_json_option
 def command(fabric: Path, changes: tuple[str, ...], acceptance: str, as_json: bool) -> int:
@@ -55,7 +55,7 @@ def command(fabric: Path, changes: tuple[str, ...], acceptance: str, as_json: bo
         waits = [dict(zip(keys, row, strict=True)) for row in rows]
         print_json({"name": name, "acceptance": acceptance, "waits": waits, "cycle": steps})
     else:
-        table(f"Waits in {name}", ("what waits", "nodes", "edges"), rows)
+        table(f"Graph of waits of {name}", ("kind", "nodes", "edges"), rows)
         print(_verdict(steps))
     return int(bool(cycle))
 

@@ -40,7 +40,7 @@ _FIELD_MM2 = 858.0
     multiple=True,
     type=Number(1, 1e5),
     metavar="GB/S/MM",
-    help="I/O density of chiplet edges, both directions added; may be repeated.  "
+    help="I/O density of chiplet edges, both directions together; may be repeated.  "
     "[default: 107.4, 250 and 1000, the published ones]",
 )
 @click.option(
@@ -63,7 +63,7 @@ _FIELD_MM2 = 858.0
     "--defect-density",
     type=Number(0, 1e3),
     metavar="PER_CM2",
-    help="Your assumption: defects per cm2 that break a die. Gives yields, with --clustering.",
+    help="Your assumption: defects per cm2 that break a die. With --clustering, adds yields.",
 )
 @click.option(
     "--clustering",
@@ -75,23 +75,23 @@ _FIELD_MM2 = 858.0
     "--wafer-price",
     type=Number(1e-3, 1e9),
     metavar="PRICE",
-    help="Your assumption: price of a processed wafer of 300 mm. Gives prices.",
+    help="Your assumption: price of a processed wafer of 300 mm. Adds prices.",
 )
 @click.option(
     "--test-price",
     type=Number(0, 1e9),
     metavar="PRICE",
-    help="Your assumption: price of the test of one chiplet.  [default: not counted]",
+    help="Your assumption: price of the test of one chiplet.  [default: 0]",
 )
 @click.option(
     "--bond-yield",
     type=Number(1e-3, 1),
     metavar="SHARE",
-    help="Your assumption: share of bonded chiplets that work.  [default: not counted]",
+    help="Your assumption: share of bonded chiplets that work.  [default: 1]",
 )
 @click.option(
     "--strategy",
-    help="Compile a strategy like MP2-DP5-PP2 around each broken link and chiplet.",
+    help="List the single faults that a plane survives with a strategy like MP2-DP5-PP2.",
 )
 @click.option(
     "--collectives",
@@ -101,25 +101,25 @@ _FIELD_MM2 = 858.0
 @click.option(
     "--search",
     is_flag=True,
-    help="Search for the ports per chiplet and chiplets per switch of least area, or price.",
+    help="Search for the wafers of least area, or of least price with --wafer-price.",
 )
 @click.option(
     "--max-chiplets",
     type=click.IntRange(1, 4096),
     metavar="N",
-    help="With --search: most chiplets of a wafer.  [default: as many as WAFER]",
+    help="With --search: largest number of chiplets of a wafer.  [default: that of WAFER]",
 )
 @click.option(
     "--min-port-bandwidth",
     type=Number(1, 1e6),
     metavar="GB/S",
-    help="With --search: least bandwidth of a port.  [default: any in up to 64 planes]",
+    help="With --search: least bandwidth of a port.  [default: 1/64 of --npu-bandwidth]",
 )
 @click.option(
     "--max-area",
     type=Number(1, 7e4),
     metavar="MM2",
-    help="With --search: largest chiplet.  [default: 858, the 26 mm x 33 mm field of scanners]",
+    help="With --search: largest area of a chiplet.  [default: 858, a scanner's 26 mm x 33 mm]",
 )
 @csv_option
 @as_json_option
@@ -144,7 +144,7 @@ def command(
 ) -> None:
     """Compute area, wiring, yield and price of the switches of WAFER, by default the published one.
 
-    WAFER is a YAML file with switches. Prices are of the switch chiplets alone, in the currency of
+    WAFER is the YAML file of a wafer. Prices cover the switch chiplets only, in the currency of
     --wafer-price.
     """
     from fred_cli.columns.cost import KINDS
@@ -152,10 +152,10 @@ def command(
     from perfmodel.wafer_cost.report import CostModel
 
     if strategy is None:
-        refuse_given("collectives", message="must be given with --strategy only")
+        refuse_given("collectives", message="must be given with --strategy, not alone")
     if not search:
         names = ("max_chiplets", "min_port_bandwidth", "max_area")
-        refuse_given(*names, message="must be given with --search only")
+        refuse_given(*names, message="must be given with --search, not alone")
     process = _process(defect_density, clustering, wafer_price, test_price, bond_yield)
     wafer = _wafer(wafer_file)
     densities = densities or IO_GB_PER_S_PER_MM
@@ -198,7 +198,7 @@ def _process(
     }
     for name, (given, other, value) in needs.items():
         if given is not None and value is None:
-            raise InputError("cost", name, f"must be given with {other}")
+            raise InputError("cost", name, f"must be given with {other}, not alone")
     if defects is None or clustering is None:
         return None
     return Process(defects, clustering, wafer_price or 0.0, test_price or 0.0)
@@ -215,7 +215,7 @@ def _wafer(file: str | None) -> "WaferSpec":
 def _faults(
     wafer: "WaferSpec", file: str | None, text: str | None, collectives: str | None
 ) -> "tuple[Strategy | None, tuple[FaultRow, ...], int]":
-    """Return a strategy, single faults under it, and the chiplets that a plane spares."""
+    """Return a strategy, its single faults, and how many broken chiplets a plane survives."""
     from fred_hw.compiler.placement import Strategy
     from fred_hw.wafer.program import COLLECTIVES
     from perfmodel.wafer_cost.report import fault_rows
@@ -270,7 +270,7 @@ def _say(
     _known(DENSITIES, totals).print("All switch chiplets of the wafer", totals)
     WIRING.print(f"Links, with their edge at {first:g} GB/s/mm", tables["wiring"])
     if strategy is not None:
-        title = f"Single faults of a plane of {model.wafer.planes}, {strategy} compiled around each"
+        title = f"Single faults of one of {model.wafer.planes} planes, with strategy {strategy}"
         FAULTS.print(title, tables["faults"])
     if found is not None:
         goal = "price" if model.process and model.process.wafer_price else "area"
@@ -288,7 +288,7 @@ def _known(columns: Any, rows: Sequence[Any]) -> Any:
 
 def _assumptions(model: "CostModel") -> list[str]:
     """Return what the figures rest on."""
-    said = ["power: the published 179.35 W, shared out by the bandwidth of ports"]
+    said = ["power: scaled from the published 179.35 W by the bandwidth of ports"]
     if (process := model.process) is None:
         return said
     said.append(
@@ -301,7 +301,7 @@ def _assumptions(model: "CostModel") -> list[str]:
             f"bond yield {model.bond_yield:g}"
         )
         said.append(
-            f"{100 * model.bonded_yield:.2f} % of assembled wafers are good; a plane survives "
-            f"{model.spared} of its chiplets"
+            f"{100 * model.bonded_yield:.2f} % of assembled wafers are good; single broken "
+            f"chiplets that a plane survives: {model.spared}"
         )
     return said

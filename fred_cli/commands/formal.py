@@ -30,7 +30,7 @@ _property_name = Named(names_in("testbench.formal.property", "PROPERTIES"))
     type=click.IntRange(1, 86400),
     default=600,
     show_default=True,
-    help="Longest time of one search [s].",
+    help="Time limit of each search [s].",
 )
 @click.option(
     "-o", "--output", "path", type=OutputPath(), help="File for the results, as --json prints them."
@@ -39,9 +39,10 @@ _property_name = Named(names_in("testbench.formal.property", "PROPERTIES"))
 def command(
     names: tuple[str, ...], lists: bool, fast: bool, seconds: int, path: Path | None, as_json: bool
 ) -> int:
-    """Prove properties of the hardware, all or by NAME; exit status 1 if one fails.
+    """Prove the properties of the hardware, or those of each NAME.
 
-    A property fails unless it holds, its mutant is refuted and its covers are reached.
+    A property fails unless it holds, is refuted for its mutant, and its covers are reached. Exit
+    status 1 means that a property failed.
     """
     from fred_hw.choices import not_one_of
     from fred_hw.errors import InputError
@@ -97,14 +98,14 @@ def _print(found: Sequence[Any], versions: dict[str, str]) -> None:
             one.unit,
             one.result,
             one.depth,
-            "survives" if one.killed_after is None else f"killed in {one.killed_after}",
+            "not refuted" if one.killed_after is None else f"refuted in {one.killed_after}",
             ", ".join(f"{k}: {'never' if v is None else v}" for k, v in one.covers.items()),
             f"{one.seconds:.1f}",
         )
         for one in found
     ]
     title = ", ".join(f"{name} {version}" for name, version in versions.items())
-    columns = ("property", "unit", "result", "method", "mutant", "covers (cycles)", "s")
+    columns = ("property", "unit", "result", "method", "mutant", "covers (cycles)", "time [s]")
     table(title, columns, rows)
     for one in found:
         if one.trace:

@@ -30,7 +30,7 @@ def _files() -> str:
 
     always = [name for name, one in COMPANIONS.items() if one.levels is None]
     some = [f"{name} ({', '.join(one.levels)})" for name, one in COMPANIONS.items() if one.levels]
-    return f"Folder to write to: {', '.join(always)}; of some levels also {', '.join(some)}."
+    return f"Folder for {', '.join(always)}. Some levels also have {', '.join(some)}."
 
 
 def _outputs(*_: object) -> list[str]:
@@ -48,8 +48,8 @@ def _peakrdl(level: str, spec: Any, outputs: tuple[str, ...]) -> dict[str, bytes
 
     registers = LEVELS[level].registers
     if registers is None:
-        known = ", ".join(name for name, one in LEVELS.items() if one.registers)
-        raise InputError("--peakrdl", "", f"must be with a level of {known}, not {level}")
+        known = " or ".join(name for name, one in LEVELS.items() if one.registers)
+        raise InputError("--peakrdl", "", f"must be given with --level {known}, not {level}")
     return peakrdl_files(LEVELS[level].name(spec), system_rdl(registers(spec)), outputs)
 
 

@@ -65,7 +65,7 @@ class LinkTerminator(Unit):
 
     Timing
     ------
-    Latency : 5 cycles from the last flit of a packet to its first flit on the link, and 1 more if
+    Latency : 5 cycles from the last flit of a packet to its first flit on the link, and 2 more if
         the flow changes; 2 from the link to ``m_axis_<c>``.
     Throughput : one flit per cycle in each direction, without a gap between packets of a flow.
     Paths : ``s_axis_<c>_tvalid`` and ``tdest`` to ``s_axis_<c>_tready``.

@@ -46,7 +46,7 @@ class MeshShape(FileModel):
         docs/explanation/mesh.md. A torus needs ``dateline``.
     wrap : bool
         Whether the last router of each row and column is a neighbour of the first, as in a torus.
-        Rows and columns then have 1 router or 3 or more, and there are no I/O controllers.
+        A row or column then has 1 router or at least 3, and there are no I/O controllers.
     """
 
     width: Annotated[int, int_range(1, 64)]
@@ -63,7 +63,7 @@ class MeshShape(FileModel):
             raise refused(f"routing: must be {fit} {kind}, not {self.routing}")
         for name in ("width", "height") if self.wrap else ():
             if getattr(self, name) == 2:
-                raise refused(f"{name}: must be 1, or 3 or more with wrap, not 2")
+                raise refused(f"{name}: must be 1 or at least 3 with wrap, not 2")
         if self.wrap and self.controllers:
             raise refused("controllers: must be false with wrap, not true")
         return self
@@ -71,10 +71,11 @@ class MeshShape(FileModel):
     @model_validator(mode="after")
     def _has_routers(self) -> Self:
         if self.routers == 1:
-            raise refused("width: must be 2 or more in a mesh of one row, not 1")
+            least = 3 if self.wrap else 2
+            raise refused(f"width: must be {least} or more in one row of routers, not 1")
         if len(self.plan.places) > ADDRESSES:
             raise refused(
-                f"height: must leave at most {ADDRESSES} NPUs and controllers, not "
+                f"height: must give at most {ADDRESSES} NPUs and controllers, not "
                 f"{len(self.plan.places)} with {self.height} rows of {self.width}"
             )
         return self
@@ -86,7 +87,7 @@ class MeshShape(FileModel):
 
     @cached_property
     def plan(self) -> MeshPlan:
-        """Its routers, links, addresses and routes."""
+        """Routers, links, addresses and routes of the mesh."""
         return MeshPlan(
             width=self.width,
             height=self.height,

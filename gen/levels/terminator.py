@@ -18,7 +18,7 @@ __all__ = ["TerminatorLevel"]
 
 
 class TerminatorLevel(OfLinkEnd):
-    """The terminator; its latency is from the last flit of a packet to its first on the link."""
+    """The terminator; its latency counts from a packet's last flit to its first on the link."""
 
     text = "a link terminator"
     description = "FRED link terminator: AXI4-Streams of packets to and from a link"

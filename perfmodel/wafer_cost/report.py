@@ -262,7 +262,7 @@ class CostModel:
             io_bytes_per_s=self.io_bytes_per_s,
         )
         if not found:
-            raise ValueError("bounds must leave a legal wafer of two levels, not none")
+            raise ValueError("bounds must leave at least one legal wafer, not none")
         for one in found:
             yield SearchRow(
                 one.l1s,
@@ -309,7 +309,7 @@ def _fault_row(kind: str, own: Sequence[Outcome], planes: int) -> FaultRow:
     rate = planes - 1 + (1 / max(slowdowns) if len(slowdowns) == len(own) else 0)
     lost = max(len(one.lost) for one in own)
     reasons = dict.fromkeys(one.reason for one in own if one.reason)
-    cut = f"cuts off {lost} of NPUs and I/O controllers" if lost else ""
+    cut = f"NPUs and I/O controllers cut off: {lost}" if lost else ""
     return FaultRow(
         kind,
         len(own),

@@ -109,10 +109,12 @@ def _uplinks_per_npu(wafer: WaferSpec) -> float:
         return 1.0
     l1s = [wafer.switches[one] for one in below]
     if any(wafer.below(one) for one in below) or wafer.switches[wafer.root].npus:
-        raise ValueError("switches must be L1s below one L2, not more levels")
+        raise ValueError("switches must be L1s below one L2 without NPUs, not another tree")
     shares = {one.uplinks / one.uplink_cycles / max(1, len(one.npus)) for one in l1s}
     if len(shares) > 1:
-        raise ValueError("switches must have the same uplinks for each NPU in all L1s")
+        raise ValueError(
+            "switches must have the same uplinks for each NPU in all L1s, not different ones"
+        )
     return shares.pop()
 
 

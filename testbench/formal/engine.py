@@ -50,7 +50,7 @@ def abc_program() -> Path:
     found = find_spec("pyosys")
     for root in (found.submodule_search_locations or []) if found else []:
         return Path(root) / "yosys-abc"
-    raise FormalError("pyosys: must be installed for proofs: pip install 'fred-hw[synth]'")
+    raise FormalError("pyosys: must be installed, not missing; pip install 'fred-hw[synth]'")
 
 
 def model_check(file: Path, *, cycles: int | None, seconds: int) -> Outcome:

@@ -80,7 +80,7 @@ class Verdict:
         """The method, with its depth."""
         if self.cycles is None:
             return f"induction, {self.invariant} clauses"
-        return f"bounded, {self.cycles} cycles"
+        return f"bounded, {self.cycles} cycle{'s' if self.cycles != 1 else ''}"
 
     @property
     def passed(self) -> bool:
@@ -132,7 +132,7 @@ def verify(one: Property, folder: Path, *, seconds: int = 600) -> Verdict:
 
     proof, trace = search("proof", bound)
     if bound is None and proof.holds and not invariant_holds(graphs["proof"], proof.excluded):
-        raise FormalError(f"{one.name}: CaDiCaL does not confirm the invariant of ABC")
+        raise FormalError(f"{one.name}: invariant of ABC must be confirmed by CaDiCaL, not refuted")
     reach = bound or REACH_CYCLES
     mutant, _ = search("mutant", reach)
     reached = {name: search(f"cover_{name}", reach)[0] for name in covers}
@@ -171,5 +171,5 @@ def _replayed(name: str, graph: Graph, outcome: Outcome) -> tuple[dict[str, int]
     cycles = tuple(graph.run(outcome.stimuli))
     violated = any(cycle.pop(VIOLATED) for cycle in cycles)
     if outcome.holds is False and (violated or not _failed(cycles)):
-        raise FormalError(f"{name}: the trace of ABC does not end in a bad state")
+        raise FormalError(f"{name}: trace of ABC must end in a bad state, not in a good one")
     return cycles

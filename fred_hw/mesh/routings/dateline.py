@@ -21,7 +21,7 @@ class Dateline(Xy):
 
     A packet enters a row or a column on channel 0, and is on channel 1 from the link that leads
     from one edge to the other. No channel forms a ring: channel 0 lacks that link, and packets
-    leave channel 1 before they are half around.
+    use channel 1 for half of the ring at most.
     """
 
     wraps = True

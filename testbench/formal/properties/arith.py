@@ -59,8 +59,8 @@ for _form in (INT8, UINT8):
                 number_format=form, overflow=overflow, registers=0
             ),
             lambda m, u, form=_form, overflow=_overflow: int_sum(u.i0, u.i1, form, overflow),
-            shows="Sums of all pairs of operands equal exact sums, limited or wrapped; "
-            "operands that are not added pass unchanged.",
+            shows="The sum of any two operands is the exact sum, saturated or wrapped as "
+            "configured. Operands that are not added pass unchanged.",
             omits=_OMITS,
             mutant=_negative_operand(IntAdd, _form),
         )
@@ -69,8 +69,8 @@ for _form, _fast in ((FP8_E4M3, True), (FP8_E5M2, False)):
         f"{_form.name}_sum",
         lambda form=_form: FloatAdd(number_format=form, registers=0),
         lambda m, u, form=_form: float_sum(m, u.i0, u.i1, form),
-        shows="Sums of all pairs of operands, with subnormals, zeros of both signs, infinities and "
-        "NaNs, equal exact sums that are rounded once.",
+        shows="The sum of any two operands is the exact sum, rounded once. Operands include "
+        "subnormals, zeros of both signs, infinities and NaNs.",
         omits=_OMITS,
         mutant=_negative_operand(FloatAdd, _form),
         fast=_fast,

@@ -47,11 +47,11 @@ def _delivers(
 
 
 def _bound(latency: int) -> Bound:
-    why = f"a pipeline of {latency} cycles without feedback, and one more after each reset"
+    why = f"the pipeline has latency {latency} and no feedback; 2 more cycles allow for a reset"
     return Bound(latency + 2, why)
 
 
-_SHOWS = "Each output is exactly the function of its configuration, in every setting: "
+_SHOWS = "In every configuration, each output delivers what the configuration selects: "
 _OMITS = "other formats, lanes and registers"
 
 
@@ -75,7 +75,7 @@ def _flit_from_nowhere(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: RMicroswitch(spec=SPEC),
-    shows=f"{_SHOWS}routes, reduces, or delivers nothing; no partial sum.",
+    shows=f"{_SHOWS}an input, a complete sum, or nothing.",
     omits=_OMITS,
     mutant=_partial_sum,
     bound=_bound(REDUCING),
@@ -86,7 +86,7 @@ def r_microswitch_function(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: RDMicroswitch(spec=SPEC),
-    shows=f"{_SHOWS}routes, reduces, distributes, or delivers nothing; no partial sum.",
+    shows=f"{_SHOWS}an input, also at both outputs, a complete sum, or nothing.",
     omits=_OMITS,
     mutant=bits_swapped,
     bound=_bound(REDUCING),
@@ -119,7 +119,7 @@ def multiplexer_function(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: Demultiplexer(spec=SPEC),
-    shows=f"{_SHOWS}the input at one of three outputs, or nowhere.",
+    shows=f"{_SHOWS}the input at one of three outputs, or at none.",
     omits=_OMITS,
     mutant=_first_for_idle,
     bound=_bound(REDUCING),
@@ -137,7 +137,7 @@ def _interconnect_delivers(c: Harness, u: Any, spec: SwitchSpec) -> None:
 @prove(
     lambda: Interconnect(spec=SPEC),
     shows=f"{_SHOWS}four ports, three middle subswitches.",
-    omits="other sizes and formats; that the compiler makes the right configurations",
+    omits="other sizes and formats; that the compiler makes correct configurations",
     mutant=_flit_from_nowhere,
     bound=_bound(latency_cycles(SPEC)),
     fast=False,
@@ -149,7 +149,7 @@ def interconnect_function(c: Harness, u: Any) -> None:
 @prove(
     lambda: Interconnect(spec=ODD),
     shows=f"{_SHOWS}three ports with demultiplexer and multiplexer, three middle subswitches.",
-    omits="other sizes and formats; that the compiler makes the right configurations",
+    omits="other sizes and formats; that the compiler makes correct configurations",
     mutant=_flit_from_nowhere,
     bound=_bound(latency_cycles(ODD)),
     fast=False,
@@ -199,9 +199,9 @@ def _leak(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: Twin(SPEC),
-    shows="Flows never mix: whatever inputs outside a flow carry, the outputs that the "
-    "configuration connects to the flow alone deliver the same.",
-    omits="other sizes; flows that share an output by their configuration",
+    shows="Flows never mix: an output that the configuration connects only to inputs of a flow "
+    "does not depend on any other input.",
+    omits="other sizes; configurations that connect several flows to one output",
     mutant=_leak,
     bound=_bound(latency_cycles(SPEC)),
     fast=False,

@@ -55,10 +55,10 @@ def starts_are_free(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: CircuitCredits(spec=SPEC),
-    shows="Credits are conserved over both ends of a link: flits in flight and in the buffer never "
-    "exceed it, whatever the delay of limits, and all space is granted again in the end.",
-    omits="lost flits and limits; the deframer, which a limit of freed flits and buffer replaces; "
-    "link sequence numbers of more than 4 bits",
+    shows="Flits in flight and in the buffer together never exceed the buffer, whatever the "
+    "delay of credit limits. All freed space is granted again eventually.",
+    omits="lost flits and lost credit limits; the deframer, which a model of credit limits "
+    "replaces; link sequence numbers of more than 4 bits",
     mutant=starts_are_free,
     fast=False,
 )
@@ -190,12 +190,12 @@ def changed_after_retransmission(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: LossyFlow(SPEC),
-    shows="Go-back-N: every flit accepted at the source leaves the destination once, unchanged and "
-    "in order, whatever flits, acks and nacks the channel loses.",
-    omits="the wrap of numbers, after 24 cycles; delay in the channel; changing flows; that a "
-    "packet arrives in the end",
+    shows="Go-back-N: flits leave the destination in the order of the source, unchanged, without "
+    "gaps and without duplicates. This holds whatever flits, acks and nacks the channel loses.",
+    omits="the wrap of packet numbers, after 24 cycles; delay in the channel; changing flows; "
+    "that every packet arrives eventually",
     mutant=changed_after_retransmission,
-    bound=Bound(13, "two packets of one flit, a loss, its nack, and both packets once more"),
+    bound=Bound(13, "two packets of one flit, a loss, its nack, and both retransmissions"),
     fast=False,
 )
 def go_back_n_delivers_once(c: Harness, u: Any) -> None:
@@ -217,15 +217,15 @@ def go_back_n_delivers_once(c: Harness, u: Any) -> None:
 
 @broken(FlowSender, {})
 def ack_of_the_next_one(m: Module, sound: Any, ports: Any) -> None:
-    """An ack also acknowledges the packet after those that it names."""
+    """An ack acknowledges one packet too many."""
     m.d.comb += sound.message.payload.sequence.eq(ports.message.payload.sequence + 1)
 
 
 @prove(
     lambda: FlowSender(spec=SPEC),
-    shows="The window of a source holds at the wrap of packet numbers: whatever acks and nacks "
-    "arrive, each packet sent is one of the window behind the last valid ack, no more packets are "
-    "accepted than fit, and the source is idle exactly when all are acknowledged.",
+    shows="The window of a source stays correct when packet numbers wrap, whatever acks and "
+    "nacks arrive. Each packet sent is in the window after the last valid ack. The source "
+    "accepts no more packets than fit. It is idle exactly when all packets are acknowledged.",
     omits="changing flows; numbers of more than 3 bits, windows of more than 2 packets",
     mutant=ack_of_the_next_one,
     fast=False,

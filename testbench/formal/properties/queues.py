@@ -46,19 +46,19 @@ def _packets_assumed(c: Harness, u: Any) -> None:
 
 @broken(CircuitQueue, {})
 def payload_misplaced(m: Module, sound: Any, ports: Any) -> None:
-    """The payload of a flit that arrives while another one leaves is stored elsewhere."""
+    """The payload of a flit that arrives while another one leaves is stored at a wrong address."""
     with m.If(ports.take):
         m.d.comb += ports.tail.eq(sound.tail ^ 1)
 
 
 @prove(
     lambda: CircuitQueue(spec=SPEC),
-    shows="Packets are offered in the order of their arrival, each with its descriptor, its exit "
-    "and the position of its payload; the queue never holds more flits than fit.",
+    shows="Packets are offered in the order of their arrival, with their descriptor, output port "
+    "and payload address. The queue never holds more flits than fit.",
     omits="larger buffers; which packets are dropped",
     mutant=payload_misplaced,
     bound=Bound(
-        10, "two packets of two flits fill the buffer; each is judged in 3 cycles and sent"
+        10, "two packets of two flits fill the buffer; each is checked in 3 cycles and sent"
     ),
     fast=False,
 )

@@ -73,9 +73,9 @@ def response_withdrawn(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: AxiLiteRegisters(registers=EVERY_ACCESS),
-    shows="AXI4-Lite: responses stay unchanged until they are taken, each request has exactly one, "
-    "and responses are OKAY or SLVERR.",
-    omits="other register maps; that a response comes in the end",
+    shows="AXI4-Lite: a response stays unchanged until it is taken. Each request has exactly one "
+    "response, which is OKAY or SLVERR.",
+    omits="other register maps; that every response arrives eventually",
     mutant=response_withdrawn,
 )
 def axi_lite_handshakes(c: Harness, u: Any) -> None:
@@ -146,9 +146,10 @@ def lock_ignored(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: AxiLiteRegisters(registers=EVERY_ACCESS),
-    shows="Every register reads back what its description says, and every other address 0 with "
-    "SLVERR; a write changes the addressed word only, and nothing if it is partial or locked.",
-    omits="other register maps than one with each access",
+    shows="Every register reads as its description says. Every other address reads as 0 with "
+    "SLVERR. A write changes only the addressed word, and a partial or locked write changes "
+    "nothing.",
+    omits="register maps other than the proven one, which has each kind of access",
     mutant=lock_ignored,
 )
 def registers_read_back(c: Harness, u: Any) -> None:

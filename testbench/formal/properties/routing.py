@@ -61,8 +61,9 @@ def unicast_paths_exist(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: UnicastRouter(ports=7, middle_switches=3),
-    shows="With three middle subswitches and seven ports, which are unpaired on two levels, every "
-    "set of unicasts has paths: each output receives its source and nothing else.",
+    shows="With three middle subswitches and seven ports, every set of unicasts between "
+    "different ports has paths. Two levels of this interconnect have an unpaired port. Each "
+    "output receives its source and nothing else.",
     omits="more ports than seven",
     mutant=odd_source_collides,
     bound=_ONCE,
@@ -80,7 +81,7 @@ def claims_ignore_holds(m: Module, sound: Any, ports: Any) -> None:
 
 @broken(PathClaims, {})
 def last_source_starves(m: Module, sound: Any, ports: Any) -> None:
-    """The last source does not ask while the first one does."""
+    """The request of the last source is ignored while the first source has one."""
     with m.If(ports.wants[0].any()):
         m.d.comb += sound.wants[-1].eq(0)
 
@@ -112,8 +113,8 @@ def _share_no_link(rows: Sequence[Value]) -> Value:
 
 @prove(
     lambda: PathClaims(ports=PORTS),
-    shows="With two middle subswitches granted paths and paths that stay share no link, a grant is "
-    "a request, and without paths that stay some request is granted in every cycle.",
+    shows="With two middle subswitches, granted paths and paths that stay share no link. Only "
+    "requests are granted. If no path stays, some request is granted in every cycle.",
     omits="other numbers of ports",
     mutant=claims_ignore_holds,
 )
@@ -168,8 +169,8 @@ def path_moves(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: OnlineRouter(ports=3, middle_switches=3),
-    shows="Each source has one path at most, as has each destination; a path stays while its "
-    "packet continues; if no path stays and a packet has space, some packet gets a path.",
+    shows="Each source and each destination has at most one path. A path stays while its packet "
+    "continues. If no path stays and a packet has space, some packet gets a path.",
     omits="other numbers of ports; the order in which sources are served",
     mutant=path_moves,
 )

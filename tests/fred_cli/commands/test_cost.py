@@ -97,12 +97,15 @@ def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> N
         (("--wafer-price", "1"), "cost: --wafer-price: must be given with --defect-density"),
         ((*ASSUMED, "--test-price", "1"), "cost: --test-price: must be given with --wafer-price"),
         ((*ASSUMED, "--bond-yield", "1"), "cost: --bond-yield: must be given with --wafer-price"),
-        (("--max-area", "9"), "cost: --max-area: must be given with --search only"),
-        (("--collectives", "ring"), "cost: --collectives: must be given with --strategy only"),
+        (("--max-area", "9"), "cost: --max-area: must be given with --search, not alone"),
+        (
+            ("--collectives", "ring"),
+            "cost: --collectives: must be given with --strategy, not alone",
+        ),
         (("--strategy", "MP40-DP1-PP1"), "npus: must be 40 or more for strategy MP40-DP1-PP1"),
         (
             ("--search", "--max-area", "2"),
-            "--search: bounds must leave a legal wafer of two levels, not none",
+            "--search: bounds must leave at least one legal wafer, not none",
         ),
         (
             (*PRICES, "--density", "3"),

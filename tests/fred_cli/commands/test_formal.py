@@ -48,7 +48,7 @@ def test_formal_prints_proofs_and_writes_them(run: Any) -> None:
     status, said, _ = run(NAME, "--output", "proofs.json")
     assert status == 0
     assert "all 1 properties hold" in said
-    assert "proven" in said and "induction" in said and "killed in 2" in said
+    assert "proven" in said and "induction" in said and "refuted in 2" in said
     written = json.loads(Path("proofs.json").read_text())
     assert written["failed"] == []
     (one,) = written["properties"]

@@ -121,7 +121,7 @@ def test_gen_refuses_outputs_of_peakrdl(
 ) -> None:
     words = ("--peakrdl", "c", "-o", "out")
     assert refused("gen", "tiny-2", *words) == (
-        "error: --peakrdl: must be with a level of switch, endpoint, not interconnect"
+        "error: --peakrdl: must be given with --level switch or endpoint, not interconnect"
     )
     twice = "reg { field {} a; } ONE @ 0x0; reg { field {} a; } ONE @ 0x4;"
     monkeypatch.setattr("gen.system_rdl.system_rdl", lambda _: f"addrmap top {{ {twice} }};")

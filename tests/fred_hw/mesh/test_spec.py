@@ -20,10 +20,10 @@ def test_ends_of_its_links_are_those_of_a_switch() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"width": 1, "height": 1}, "width: must be 2 or more in a mesh of one row, not 1"),
+        ({"width": 1, "height": 1}, "width: must be 2 or more in one row of routers, not 1"),
         (
             {"width": 12, "height": 8},
-            "height: must leave at most 128 NPUs and controllers, not 136 with 8 rows of 12",
+            "height: must give at most 128 NPUs and controllers, not 136 with 8 rows of 12",
         ),
         ({"controllers": 1}, "must be true or false, not 1"),
         ({"routing": "yx"}, f"must be one of {', '.join(ROUTINGS)}, not 'yx'"),
@@ -63,8 +63,8 @@ def test_names_tell_meshes_apart() -> None:
         ),
         ({"wrap": 1}, "must be true or false, not 1"),
         ({"controllers": True}, "controllers: must be false with wrap, not true"),
-        ({"width": 2}, "width: must be 1, or 3 or more with wrap, not 2"),
-        ({"height": 2}, "height: must be 1, or 3 or more with wrap, not 2"),
+        ({"width": 2}, "width: must be 1 or at least 3 with wrap, not 2"),
+        ({"height": 2}, "height: must be 1 or at least 3 with wrap, not 2"),
         (
             {"protocol": {"packet_flits": 8, "buffer_packets": 16, "round_trip_cycles": 8}},
             (
