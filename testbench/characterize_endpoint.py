@@ -323,7 +323,7 @@ class EndpointMeasurement(SpecMeasurement[SwitchSpec]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.simulators != ("icarus",):
-            message = f"simulator must be icarus for an endpoint, not {list(self.simulators)}"
+            message = f"must be icarus for an endpoint, not {', '.join(self.simulators)}"
             raise SimulatorError(message)
 
     @property

@@ -158,7 +158,7 @@ def command(
         refuse_given(*names, message="must be given with --search, not alone")
     process = _process(defect_density, clustering, wafer_price, test_price, bond_yield)
     wafer = _wafer(wafer_file)
-    densities = densities or IO_GB_PER_S_PER_MM
+    densities = tuple(dict.fromkeys(densities)) or IO_GB_PER_S_PER_MM
     parsed, faults, spared = _faults(wafer, wafer_file, strategy, collectives)
     rates = npu_bandwidth * 1e9, io_bandwidth * 1e9
     model = CostModel(wafer, *rates, process, 1.0 if bond_yield is None else bond_yield, spared)

@@ -8,7 +8,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.names import Named, names_in
-from fred_cli.options import OutputPath, as_json_option
+from fred_cli.options import OutputPath, as_json_option, refuse_given
 from fred_cli.output import print_json, table, write_json
 from fred_cli.progress import progress
 
@@ -42,7 +42,7 @@ def command(
     """Prove the properties of the hardware, or those of each NAME.
 
     A property fails unless it holds, is refuted for its mutant, and its covers are reached. Exit
-    status 1 means that a property failed.
+    status 1 means that a property failed. Files for the solver are kept in build/formal.
     """
     from fred_hw.choices import not_one_of
     from fred_hw.errors import InputError
@@ -55,8 +55,12 @@ def command(
             raise InputError(
                 "NAME", "", not_one_of(name, PROPERTIES, listed_by="fred formal --list")
             )
-    chosen = names or [name for name, one in PROPERTIES.items() if one.fast or not fast]
+    if names:
+        refuse_given("fast", message="must be given without NAME")
+    chosen = [*dict.fromkeys(names)]
+    chosen = chosen or [name for name, one in PROPERTIES.items() if one.fast or not fast]
     if lists:
+        refuse_given("path", message="must be given without --list")
         _list([PROPERTIES[name] for name in chosen], as_json)
         return 0
     found: list[Verdict] = []

@@ -15,6 +15,7 @@ from fred_cli.options import (
     as_json_option,
     level_option,
     read_spec,
+    refuse_given,
     set_option,
     spec_name,
 )
@@ -85,9 +86,11 @@ def command(
     otherwise the timing is the estimate of Yosys.
     """
     if (spec_source is None) == (verilog is None):
-        raise InputError("synth", "SPEC", "must be given without --verilog, and only without it")
+        raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
     if (verilog is None) != (top is None):
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
+    if verilog is not None:
+        refuse_given("level", "changes", message="must be given only with SPEC")
     from gen.clock import CLOCK_NS
 
     target_ns = None if clock is None else parse_clock(clock)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.registers import RegisterMap
+from fred_hw.formats.number_format import FORMATS
 from fred_hw.link.axis import AXIS_FORTH
 from gen.any_design import AnyDesign
 from gen.level import LEVELS
@@ -76,8 +77,9 @@ def _flows(design: AnyDesign) -> list[str]:
     spec = design.spec
     every = range(spec.ports)
     width, lanes = spec.data_width, spec.lanes
+    below = FORMATS[spec.format].padding_below
     word = sum(
-        (k % 7 + 1) << (k * width // lanes) for k in range(lanes)
+        (k % 7 + 1) << (k * width // lanes + below) for k in range(lanes)
     )  # small, so that sums are exact
     others = 0 if spec.operation == "sum" else word
     lines = [

@@ -10,7 +10,7 @@ from fred_hw.wafer.spec import WaferSpec
 
 from .chiplets import ChipletKind, area_mm2, chiplet_kinds, wiring
 from .search import best_of_each, wafers_like
-from .yields import Process, assembly_yield
+from .yields import Process, assembly_yield, price_of_good
 
 __all__ = [
     "CostModel",
@@ -203,16 +203,21 @@ class CostModel:
                 area,
                 100 * area / first,
                 price,
-                None if price is None else price / self.bonded_yield,
+                None if price is None else price_of_good(price, self.bonded_yield),
                 self.process.die_yield(area) if self.process else None,
                 self._priced.monolithic_price(area) if self._priced else None,
             )
 
-    def _price(self, kinds: Sequence[ChipletKind], density: float) -> float:
+    def _price(self, kinds: Sequence[ChipletKind], density: float) -> float | None:
+        """Return the price of all known-good chiplets; None if some are never good."""
         assert self.process is not None
-        return sum(
-            one.chiplets * self.process.known_good_price(one.area_mm2(density)) for one in kinds
-        )
+        total = 0.0
+        for one in kinds:
+            price = self.process.known_good_price(one.area_mm2(density))
+            if price is None:
+                return None
+            total += one.chiplets * price
+        return total
 
     def wiring_rows(self, density: float) -> Iterator[WiringRow]:
         """Yield the links by kind, with the edge they need at a density."""

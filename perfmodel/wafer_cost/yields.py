@@ -7,9 +7,9 @@ them.
 """
 
 from dataclasses import dataclass
-from math import floor, pi, sqrt
+from math import floor, isfinite, pi, sqrt
 
-__all__ = ["Process", "assembly_yield", "dies_per_wafer"]
+__all__ = ["Process", "assembly_yield", "dies_per_wafer", "price_of_good"]
 
 _WAFER_MM = 300.0
 """Diameter of a wafer [mm]."""
@@ -39,8 +39,8 @@ class Process:
         defects = area_mm2 / 100 * self.defects_per_cm2
         return (1 + defects / self.clustering) ** -self.clustering
 
-    def known_good_price(self, area_mm2: float) -> float:
-        """Return the price of a die that has passed its test.
+    def known_good_price(self, area_mm2: float) -> float | None:
+        """Return the price of a die that has passed its test; None if none ever does.
 
         Raises
         ------
@@ -48,11 +48,22 @@ class Process:
             No die of this area fits on a wafer.
         """
         price = self.wafer_price / dies_per_wafer(area_mm2) + self.test_price
-        return price / self.die_yield(area_mm2)
+        return price_of_good(price, self.die_yield(area_mm2))
 
-    def monolithic_price(self, area_mm2: float) -> float:
-        """Return the price of a wafer on which all switches, of one area together, are good."""
-        return (self.wafer_price + self.test_price) / self.die_yield(area_mm2)
+    def monolithic_price(self, area_mm2: float) -> float | None:
+        """Return the price of a wafer on which all switches, of one area together, are good.
+
+        None if there is never one.
+        """
+        return price_of_good(self.wafer_price + self.test_price, self.die_yield(area_mm2))
+
+
+def price_of_good(price: float, share: float) -> float | None:
+    """Return the price of one that is good, given that of any and the share of good ones.
+
+    None if it is beyond all numbers: none is good.
+    """
+    return price / share if share and isfinite(price / share) else None
 
 
 def dies_per_wafer(area_mm2: float) -> int:

@@ -116,3 +116,11 @@ def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> N
 )
 def test_what_is_refused(words: tuple[str, ...], message: str, refused: Callable[..., str]) -> None:
     assert message in refused("cost", *words)
+
+
+def test_what_is_never_good_has_no_price(fred: Fred) -> None:
+    words = ("--defect-density", "1000", "--clustering", "1e6", "--wafer-price", "1e9")
+    found = fred.json("cost", *words, "--density", "107.4", "--density", "107.4")
+    [total] = found["densities"]
+    assert total["chiplet_price"] is total["assembled_price"] is total["monolithic_price"] is None
+    assert fred.out("cost", *words)

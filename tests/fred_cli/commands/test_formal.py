@@ -76,3 +76,16 @@ def test_formal_refuses_an_unknown_property(run: Any) -> None:
     assert (status, said) == (2, "")
     assert wrong.startswith("error: NAME: must be one of the ")
     assert wrong.endswith("did you mean 'fifo-keeps-order'?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--list", "-o", "list.json"), "formal: --output: must be given without --list"),
+        (("fifo-keeps-order", "--fast"), "formal: --fast: must be given without NAME"),
+    ],
+)
+def test_formal_refuses_options_that_do_not_apply(
+    words: tuple[str, ...], message: str, run: Any
+) -> None:
+    assert run(*words) == (2, "", f"error: {message}\n")

@@ -165,11 +165,19 @@ def test_progress_is_told(
         ("synth tiny-2", r"fred synth: Missing option '--liberty'\."),
         (
             "synth --liberty tiny.lib",
-            r"synth: SPEC: must be given without --verilog, and only without it",
+            r"synth: SPEC: must be given, or --verilog and --top in its place",
         ),
         (
             "synth tiny-2 --verilog twice.v --top twice --liberty tiny.lib",
-            r"synth: SPEC: must be given without --verilog, and only without it",
+            r"synth: SPEC: must be given, or --verilog and --top in its place",
+        ),
+        (
+            "synth --verilog twice.v --top twice --liberty tiny.lib --level switch",
+            r"synth: --level: must be given only with SPEC",
+        ),
+        (
+            "synth --verilog twice.v --top twice --liberty tiny.lib --set lanes=1",
+            r"synth: --set: must be given only with SPEC",
         ),
         (
             "synth --verilog twice.v --liberty tiny.lib",

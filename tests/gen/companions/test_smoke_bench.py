@@ -42,6 +42,9 @@ def simulate(name: str, verilog: str, bench: str, folder: Path) -> str:
         {"operation": "max"},
         {"ports": 5, "format": "bf16", "lanes": 3},
         {"ports": 4, "stage_registers": 2, "format": "fp16"},
+        {"format": "tf32"},
+        {"format": "fp6_e2m3"},
+        {"format": "uint8"},
     ],
     ids=lambda changes: " ".join(f"{value}" for value in changes.values()) or "tiny",
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.wafer_cost.yields import Process, assembly_yield, dies_per_wafer
+from perfmodel.wafer_cost.yields import Process, assembly_yield, dies_per_wafer, price_of_good
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,15 @@ def test_prices() -> None:
     process = Process(1.0, 1.0, 6400.0, 2.0)
     assert process.known_good_price(100) == pytest.approx((10 + 2) / 0.5)
     assert process.monolithic_price(900) == pytest.approx(6402 * 10)
+
+
+def test_what_is_never_good_has_no_price() -> None:
+    process = Process(1000.0, 1e6, 6400.0, 2.0)
+    assert process.die_yield(780) == process.die_yield(70_000) == 0
+    assert process.known_good_price(780) is None
+    assert process.monolithic_price(70_000) is None
+    assert price_of_good(1e9, 1e-305) is None
+    assert price_of_good(3.0, 0.5) == 6
 
 
 @pytest.mark.parametrize(("spared", "wanted"), [(0, 0.9**6), (1, (0.9**3 + 0.1 * 0.9**2) ** 2)])
