@@ -123,7 +123,7 @@ def best_of_each(
     density: float,
     *,
     largest_mm2: float,
-    price: Callable[[Sequence[ChipletKind]], float] | None = None,
+    price: Callable[[Sequence[ChipletKind]], float | None] | None = None,
     npu_bytes_per_s: float = NPU_L1_BYTES_PER_S,
     io_bytes_per_s: float = IO_BYTES_PER_S,
 ) -> tuple[Candidate, ...]:
@@ -138,7 +138,8 @@ def best_of_each(
     largest_mm2 : float
         Largest area of a chiplet [mm2].
     price : callable, optional
-        Returns the price of all chiplets, which is then the value in place of the area.
+        Returns the price of all chiplets, which is then the value in place of the area; None if
+        they cannot be had, so that the wafer is not compared.
     npu_bytes_per_s, io_bytes_per_s : float
         As for ``chiplet_kinds``.
     """
@@ -148,7 +149,10 @@ def best_of_each(
         if any(one.area_mm2(density) > largest_mm2 for one in kinds):
             continue
         total = area_mm2(kinds, density)
-        found = Candidate(wafer, kinds, total, price(kinds) if price else total)
+        value = price(kinds) if price else total
+        if value is None:
+            continue
+        found = Candidate(wafer, kinds, total, value)
         known = best.get(found.l1s)
         # Of equal values, the first has the fewest chiplets.
         if known is None or found.value < known.value:

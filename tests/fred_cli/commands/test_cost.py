@@ -124,3 +124,8 @@ def test_what_is_never_good_has_no_price(fred: Fred) -> None:
     [total] = found["densities"]
     assert total["chiplet_price"] is total["assembled_price"] is total["monolithic_price"] is None
     assert fred.out("cost", *words)
+    status, _, err = fred("cost", *words, "--search")
+    assert (status, err) == (
+        2,
+        "error: --search: bounds must leave at least one legal wafer, not none\n",
+    )
