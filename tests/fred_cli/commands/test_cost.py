@@ -124,8 +124,5 @@ def test_what_is_never_good_has_no_price(fred: Fred) -> None:
     [total] = found["densities"]
     assert total["chiplet_price"] is total["assembled_price"] is total["monolithic_price"] is None
     assert fred.out("cost", *words)
-    status, _, err = fred("cost", *words, "--search")
-    assert (status, err) == (
-        2,
-        "error: --search: bounds must leave at least one legal wafer, not none\n",
-    )
+    rows = fred.json("cost", *words, "--search")["search"]
+    assert rows and all(row["price"] > 0 for row in rows)
