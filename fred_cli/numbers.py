@@ -3,10 +3,51 @@
 from typing import Any
 
 import click
+from click.types import IntParamType
 
-from .options import option_name
+__all__ = ["Integer", "IntegerFrom", "Number"]
 
-__all__ = ["Number"]
+
+def _refused(value: object, param: click.Parameter | None, wanted: str) -> Exception:
+    """Return the error for a value that is not what an option wants."""
+    from fred_hw.errors import InputError
+
+    from .options import option_name
+
+    return InputError(option_name(param), "", f"must be {wanted}, not {value!r:.60}")
+
+
+class Integer(IntParamType):
+    """An integer.
+
+    Raises
+    ------
+    InputError
+        The text is no integer.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise _refused(value, param, "an integer") from None
+
+
+class IntegerFrom(click.IntRange):
+    """An integer in a range, both ends included.
+
+    Raises
+    ------
+    InputError
+        The text is no integer, or is out of range.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            wanted = f"an integer from {self.min} to {self.max}"
+            raise _refused(value, param, wanted) from None
 
 
 class Number(click.ParamType):
@@ -31,13 +72,10 @@ class Number(click.ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        from fred_hw.errors import InputError
-
         try:
             found = float(value)
         except ValueError:
             found = float("nan")
         if not self.least <= found <= self.most:
-            message = f"must be a number from {self.least:g} to {self.most:g}, not {value!r:.60}"
-            raise InputError(option_name(param), "", message)
+            raise _refused(value, param, f"a number from {self.least:g} to {self.most:g}")
         return found

@@ -36,6 +36,8 @@ from fred_cli.trace_tables import collectives_csv, links_csv, print_details, ran
 from fred_cli.values import parse_group
 from perfmodel.training.options import OPTIONS
 
+from .numbers import IntegerFrom
+
 __all__ = [
     "TRACE_OPTIONS",
     "check_options",
@@ -155,7 +157,7 @@ _RUN_OPTIONS = [
     click.option(
         "--num-queues-per-dim",
         "queues",
-        type=click.IntRange(1, 1024),
+        type=IntegerFrom(1, 1024),
         default=1,
         show_default=True,
         help="Queues of each dimension of an ASTRA-sim network. Chunks and phases use them in "

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fred_cli.command import Group
+from fred_cli.numbers import Integer, IntegerFrom
 from fred_cli.options import (
     InputPath,
     NameOrFile,
@@ -44,7 +45,7 @@ trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
 @click.argument("trace", metavar="FILE", type=InputPath())
 @click.option(
     "--limit",
-    type=click.IntRange(0, 1_000_000),
+    type=IntegerFrom(0, 1_000_000),
     default=_SHOWN,
     show_default=True,
     help="Number of nodes to show.",
@@ -269,8 +270,10 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     metavar="FILE.json",
     help="Kineto trace of the same run as SOURCE, a PyTorch execution trace.",
 )
-@click.option("--npus", type=int, help="Number of traces of a text workload.  [default: 1]")
-@click.option("--passes", type=int, help="Number of iterations of a text workload.  [default: 1]")
+@click.option("--npus", type=Integer(), help="Number of traces of a text workload.  [default: 1]")
+@click.option(
+    "--passes", type=Integer(), help="Number of iterations of a text workload.  [default: 1]"
+)
 @as_json_option
 def convert(
     source: Path | None,

@@ -11,6 +11,7 @@ import click
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
 from fred_cli.command import Command
 from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     NameChoice,
     OutputPath,
@@ -55,7 +56,9 @@ _PHASES = ("wafer", "mesh")
 )
 @simulator_option
 @seed_option
-@click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
+@click.option(
+    "--lanes", type=Integer(), help="Lanes to co-simulate; cycle counts do not depend on it."
+)
 @click.option(
     "--strategy",
     "strategies",
@@ -66,7 +69,7 @@ _PHASES = ("wafer", "mesh")
     "--flits",
     "flits",
     multiple=True,
-    type=int,
+    type=Integer(),
     help="For a wafer or mesh: flits that an NPU sends. Repeat for more.",
 )
 @click.option(

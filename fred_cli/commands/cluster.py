@@ -10,6 +10,7 @@ from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.command import Command
 from fred_cli.names import names_in
+from fred_cli.numbers import Integer
 from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
 from fred_cli.output import checked, need_plotly, plain, print_json, write_given
 from fred_cli.progress import progress
@@ -27,7 +28,9 @@ __all__ = ["command"]
     type=NameOrFile(names_in("perfmodel.cluster.model", "transformer_names")),
     help="A transformer: a built-in workload, or a file.",
 )
-@click.option("--batch", type=int, help="Samples per iteration; by default those of the file.")
+@click.option(
+    "--batch", type=Integer(), help="Samples per iteration; by default those of the file."
+)
 @click.option(
     "--published",
     is_flag=True,

@@ -8,6 +8,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.names import names_in, pattern_name
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     NameChoice,
     OutputPath,
@@ -63,7 +64,7 @@ def _algorithms() -> str:
 )
 @size_option
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
-@click.option("--chunks", type=int, help="Number of chunks that the vector is cut into.")
+@click.option("--chunks", type=Integer(), help="Number of chunks that the vector is cut into.")
 @request_option("algorithm", "auto", _algorithms)
 @click.option(
     "--network-model",

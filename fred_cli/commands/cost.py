@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fred_cli.command import Command
-from fred_cli.numbers import Number
+from fred_cli.numbers import IntegerFrom, Number
 from fred_cli.options import (
     as_json_option,
     collectives_name,
@@ -105,7 +105,7 @@ _FIELD_MM2 = 858.0
 )
 @click.option(
     "--max-chiplets",
-    type=click.IntRange(1, 4096),
+    type=IntegerFrom(1, 4096),
     metavar="N",
     help="With --search: largest number of chiplets of a wafer.  [default: that of WAFER]",
 )

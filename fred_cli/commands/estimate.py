@@ -9,6 +9,7 @@ import click
 from fred_cli.columns.parts import parts_of
 from fred_cli.command import Command
 from fred_cli.loggops import check_loggops, estimate_schedule
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
@@ -62,8 +63,8 @@ __all__ = ["command"]
     default=None,
     help="Reduce gradients layer by layer during the backward pass.",
 )
-@click.option("--microbatches", type=int, help="Microbatches of a replica.")
-@click.option("--samples", type=int, help="Samples per replica and iteration.")
+@click.option("--microbatches", type=Integer(), help="Microbatches of a replica.")
+@click.option("--samples", type=Integer(), help="Samples per replica and iteration.")
 @click.option(
     "--repeats/--no-repeats",
     default=True,

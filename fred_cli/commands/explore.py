@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fred_cli.command import Command
+from fred_cli.numbers import IntegerFrom
 from fred_cli.options import InputPath, as_json_option
 from fred_cli.output import print_json
 from fred_hw.optional import needed
@@ -18,7 +19,7 @@ __all__ = ["command"]
 @click.argument("store", metavar="STORE", type=InputPath())
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=IntegerFrom(0, 65535),
     default=8765,
     show_default=True,
     help="Local port; 0 selects a free one.",

@@ -8,6 +8,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.names import Named, names_in
+from fred_cli.numbers import IntegerFrom
 from fred_cli.options import OutputPath, as_json_option, refuse_given
 from fred_cli.output import print_json, table, write_json
 from fred_cli.progress import progress
@@ -27,7 +28,7 @@ _property_name = Named(names_in("testbench.formal.property", "PROPERTIES"))
 @click.option("--fast", is_flag=True, help="Prove only the properties of the regular tests.")
 @click.option(
     "--seconds",
-    type=click.IntRange(1, 86400),
+    type=IntegerFrom(1, 86400),
     default=600,
     show_default=True,
     help="Time limit of each search [s].",

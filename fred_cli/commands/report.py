@@ -9,6 +9,7 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.names import option_value
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
@@ -72,7 +73,7 @@ __all__ = ["command"]
 @equal_terms_options
 @click.option(
     "--least-npus",
-    type=int,
+    type=Integer(),
     help="Least number of NPUs that a strategy uses; see docs/how-to/report.md.",
 )
 @click.option(

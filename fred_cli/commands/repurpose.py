@@ -10,6 +10,7 @@ import click
 from fred_cli.columns.repurpose import BASELINES, LATENCIES, LAYERS
 from fred_cli.command import Command
 from fred_cli.names import names_in
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     InputPath,
     ListingOption,
@@ -36,7 +37,7 @@ _MOST_WORKERS = 4096
     "examples/repurpose/samples.npz",
 )
 @click.argument("model", type=InputPath())
-@click.option("--workers", type=int, required=True, help="Workers that share the network.")
+@click.option("--workers", type=Integer(), required=True, help="Workers that share the network.")
 @click.option(
     "--calibration",
     type=InputPath(),

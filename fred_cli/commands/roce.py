@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.command import Group
+from fred_cli.numbers import IntegerFrom
 from fred_cli.options import (
     InputPath,
     OutputPath,
@@ -75,12 +76,12 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
 )
 @click.option(
     "--levels",
-    type=click.IntRange(1, 4),
+    type=IntegerFrom(1, 4),
     default=2,
     show_default=True,
     help="Levels of switches; 1 is a single switch.",
 )
-@click.option("--gpus-per-leaf", type=click.IntRange(1, 4096), default=16, show_default=True)
+@click.option("--gpus-per-leaf", type=IntegerFrom(1, 4096), default=16, show_default=True)
 @click.option(
     "--pods",
     default="8",
@@ -110,12 +111,12 @@ def _numbers(name: str, text: str, count: int, *, whole: bool = False) -> tuple[
 )
 @click.option(
     "--nvswitches",
-    type=click.IntRange(0, 64),
+    type=IntegerFrom(0, 64),
     default=0,
     show_default=True,
     help="NVSwitches in each server; 0 for a network without servers.",
 )
-@click.option("--gpus-per-server", type=click.IntRange(1, 4096), default=8, show_default=True)
+@click.option("--gpus-per-server", type=IntegerFrom(1, 4096), default=8, show_default=True)
 @click.option("--nvlink-gbps", default="2400", show_default=True, metavar="NUMBER")
 @click.option("--nvlink-latency-us", default="0.025", show_default=True, metavar="NUMBER")
 @click.option(

@@ -9,6 +9,7 @@ import click
 from fred_cli.command import Command
 from fred_cli.fabric_program import route_fabric
 from fred_cli.names import names_in
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     InputPath,
     NameChoice,
@@ -40,14 +41,18 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
 @click.option(
     "--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 or TP2-DP5-PP2 instead."
 )
-@click.option("--max-conflicts", type=int, help="Bound on the exact search, in solver conflicts.")
+@click.option(
+    "--max-conflicts", type=Integer(), help="Bound on the exact search, in solver conflicts."
+)
 @click.option(
     "--effort",
-    type=int,
+    type=Integer(),
     hidden=True,
     help="Former name of --max-conflicts.",
 )
-@click.option("--generation", type=int, help="Generation of the phases, 0 to 65535; by default 0.")
+@click.option(
+    "--generation", type=Integer(), help="Generation of the phases, 0 to 65535; by default 0."
+)
 @click.option(
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )

@@ -9,6 +9,7 @@ import click
 from fred_cli.columns.parts import rare_columns
 from fred_cli.columns.strategies import COLUMNS
 from fred_cli.command import Command
+from fred_cli.numbers import Integer
 from fred_cli.options import (
     EQUAL_TERMS,
     TRAINING_OPTIONS,
@@ -52,24 +53,32 @@ __all__ = ["command"]
 @mode_option
 @click.option(
     "--samples",
-    type=int,
+    type=Integer(),
     help="Samples per replica and iteration; by default those of the workload.",
 )
 @click.option(
-    "--least-npus", type=int, help="Least number of NPUs in use; by default 90 % of the wafer."
+    "--least-npus",
+    type=Integer(),
+    help="Least number of NPUs in use; by default 90 % of the wafer.",
 )
 @click.option(
     "--best",
-    type=int,
+    type=Integer(),
     metavar="N",
     help="Only the N fastest strategies of each topology that fit in memory. Lower bounds exclude "
     "the others without an estimate.",
 )
 @click.option(
-    "--cp", multiple=True, type=int, help="Context parallelism to try; 1 is none. Repeat for more."
+    "--cp",
+    multiple=True,
+    type=Integer(),
+    help="Context parallelism to try; 1 is none. Repeat for more.",
 )
 @click.option(
-    "--ep", multiple=True, type=int, help="Expert parallelism to try; 1 is none. Repeat for more."
+    "--ep",
+    multiple=True,
+    type=Integer(),
+    help="Expert parallelism to try; 1 is none. Repeat for more.",
 )
 @click.option("--sp", is_flag=True, help="Also try sequence parallelism, where MP is 2 or more.")
 @click.option(

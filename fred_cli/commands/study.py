@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from fred_cli.command import Group
+from fred_cli.numbers import IntegerFrom, Number
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
 from fred_cli.output import arrow_csv, plain, print_json, table, write_given
 from fred_cli.progress import progress
@@ -57,7 +58,7 @@ def _with_engine(function: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--workers",
-                type=click.IntRange(1, 4096),
+                type=IntegerFrom(1, 4096),
                 metavar="N",
                 help="Processes of this machine, or jobs of Slurm.  "
                 "[default: one for each processor, or one]",
@@ -127,14 +128,14 @@ def run(
 @_with_engine
 @click.option(
     "--points",
-    type=click.IntRange(1, 10_000_000),
+    type=IntegerFrom(1, 10_000_000),
     metavar="N",
     help="Points to take in all, those of earlier searches of this study included.  "
     "[default: 1,000 without --minutes]",
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(0, 1e6, min_open=True),
+    type=Number(0.001, 1e6),
     metavar="M",
     help="Time after which the search ends.",
 )

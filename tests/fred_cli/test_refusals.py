@@ -30,8 +30,8 @@ REFUSED = {
     # files
     "gen unknown-key.yaml -o out": rf"unknown-key\.yaml: bogus: unknown key; allowed are {KEYS}",
     "gen one-port.yaml -o out": r"one-port\.yaml: ports: must be an integer from 2 to 64, not 1",
-    "gen one-router.yaml --level mesh -o out": r"one-router\.yaml: width: must be 2 or more in a "
-    "mesh of one row, not 1",
+    "gen one-router.yaml --level mesh -o out": r"one-router\.yaml: width: must be 2 or more in "
+    "one row of routers, not 1",
     "gen demo-8 --level mesh -o out": r"demo-8: must be a mesh specification, not the preset .*",
     "gen fred-d --level wafer -o out": r"fred-d: must be a wafer specification, not the name of "
     "a topology",
@@ -126,7 +126,7 @@ REFUSED = {
     f"estimate --topology mesh:5x4 --workload gpt-3 --rtl {TORUS}": r".*mesh-torus-4x4\.yaml: "
     "routing: must be xy, the routing of the model's meshes, not dateline",
     f"gen {TORUS} --level mesh --set width=2 -o out": r".*mesh-torus-4x4\.yaml: width: must be "
-    "1, or 3 or more with wrap, not 2",
+    "1 or at least 3 with wrap, not 2",
     "characterize mesh.yaml --level mesh --sim icarus": r"characterize: --sim: must not be given "
     "with --level mesh",
     "characterize wafer.yaml --level wafer --lanes 1": r"characterize: --lanes: must not be given "
@@ -231,7 +231,7 @@ REFUSED = {
     # simulation
     "sim small.yaml --sim ghdl": r"--sim: must be one of verilator, icarus, both, not 'ghdl'",
     "sim small.yaml --sim icarus --seed 0": r"--seed: seed must be 1 or more, not 0",
-    "sim small.yaml --sim icarus --seed x": r"fred sim: Invalid value for '--seed': 'x' .*",
+    "sim small.yaml --sim icarus --seed x": r"--seed: must be an integer, not 'x'",
     "sim small.yaml --sim icarus --test nope": r"--test: must be one of .*_deliver, .*, not 'nope'",
     "sim small.yaml --sim icarus --test a(": r"--test: must be one of .*, not 'a\('",
     "sim small.yaml --sim icarus --test started": r"--test: must be one of .*, not 'started'",
@@ -265,7 +265,7 @@ REFUSED = {
     f"{FRED_D} --group 0,3,0": r"--group: must hold each NPU once, not 0 twice",
     f"{FRED_D} --pattern gossip": r"--pattern: must be one of all_reduce, .*, not 'gossip'",
     f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
-    f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
+    f"{FRED_D} --chunks x": r"--chunks: must be an integer, not 'x'",
     "estimate --topology fred-d": "fred estimate: --workload: must be given",
     "estimate --topology fred-d --workload gpt-3 --endpoint ace:comp": "--endpoint: must be one of "
     "the 9 names that 'fred estimate --help' lists or core-driven or ace with :FILE.yaml, not "

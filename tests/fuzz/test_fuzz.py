@@ -39,7 +39,7 @@ def test_every_command_is_fuzzed_with_its_options() -> None:
         options = [
             one
             for one in context.command.params
-            if one.opts[-1].startswith("--") and not getattr(one, "deprecated", False)
+            if one.opts[-1].startswith("--") and not getattr(one, "hidden", False)
         ]
         lacking = {
             one.opts[-1]

@@ -81,7 +81,7 @@ def test_former_name_of_max_conflicts_is_taken_with_a_warning(fred: Fred, place:
 
 
 def test_a_bad_value_of_a_former_name_is_one_line(refused: Callable[..., str]) -> None:
-    said = "error: fred route: Invalid value for '--effort': 'speed' is not a valid integer."
+    said = "error: --effort: must be an integer, not 'speed'"
     assert refused("route", "small-4", "--effort", "speed") == said
 
 

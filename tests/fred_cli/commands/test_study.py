@@ -213,7 +213,7 @@ def test_bad_studies_are_refused(
         (("optimize", "study.yaml"), "Missing option '--output'"),
         (
             ("optimize", "study.yaml", "-o", "store", "--points", "0"),
-            "Invalid value for '--points'",
+            "--points: must be an integer from 1 to 10000000, not '0'",
         ),
         (("query", "none", "select 1"), "none: must be the store of a study, not without one"),
         (("export", "none", "x.csv"), "none: must be the store of a study, not without one"),
