@@ -9,6 +9,7 @@ import click
 from fred_cli.command import Command
 from fred_cli.numbers import IntegerFrom, Number
 from fred_cli.options import (
+    InputPath,
     as_json_option,
     collectives_name,
     csv_option,
@@ -33,7 +34,7 @@ _FIELD_MM2 = 858.0
 @click.command(
     "cost", cls=Command, example="fred cost examples/wafer-20.yaml --strategy MP2-DP5-PP2 --search"
 )
-@click.argument("wafer_file", metavar="[WAFER]", required=False)
+@click.argument("path", metavar="[WAFER]", required=False, type=InputPath())
 @click.option(
     "--density",
     "densities",
@@ -124,7 +125,7 @@ _FIELD_MM2 = 858.0
 @csv_option
 @as_json_option
 def command(
-    wafer_file: str | None,
+    path: Path | None,
     densities: tuple[float, ...],
     npu_bandwidth: float,
     io_bandwidth: float,
@@ -157,6 +158,7 @@ def command(
         names = ("max_chiplets", "min_port_bandwidth", "max_area")
         refuse_given(*names, message="must be given with --search, not alone")
     process = _process(defect_density, clustering, wafer_price, test_price, bond_yield)
+    wafer_file = None if path is None else str(path)
     wafer = _wafer(wafer_file)
     densities = tuple(dict.fromkeys(densities)) or IO_GB_PER_S_PER_MM
     parsed, faults, spared = _faults(wafer, wafer_file, strategy, collectives)
