@@ -67,7 +67,8 @@ class MeshRouter(Unit):
         High for a cycle when a port detects an error: ``length``, ``kind``, ``overflow``,
         ``stuck``, ``route``, ``partner``, from bit 0 on.
     dropped : Out(1)
-        High for a cycle when a port drops a flit or a message.
+        High for a cycle when a port drops a flit or a message. A packet that waited too long at the
+        head of a queue is reported by ``errors`` alone.
 
     Timing
     ------
