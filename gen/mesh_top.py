@@ -68,8 +68,8 @@ def mesh_ports(mesh: MeshSpec, *, endpoints: bool = False) -> list[Port]:
         High for a cycle when any router detects an error: ``length``, ``kind``, ``overflow``,
         ``stuck``, ``route``, ``partner``, from bit 0 on.
     dropped
-        High for a cycle when any router drops a flit or a message. A packet that waited too long at the
-        head of a queue is reported by ``errors`` alone.
+        High for a cycle when any router drops a flit or a message. A packet that waited too
+        long at the head of a queue is reported by ``errors`` alone.
     """
     top = _top(mesh, endpoints)
     return [

@@ -58,9 +58,14 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
     for one in found["properties"]:
         killed = one["killed_after"]
         yield (
-            f"| [{one['name']}](#{one['name']}) | `{one['unit']}` | {_method(one)} "
+            f"| [{one['name']}](#{one['name']}) | {_plain(one['unit'])} | {_method(one)} "
             f"| {killed} | {one['seconds']:.1f} |"
         )
+
+
+def _plain(name: str) -> str:
+    """Return a name as plain text of Markdown."""
+    return name.replace("_", r"\_")
 
 
 def _method(one: dict[str, Any]) -> str:

@@ -38,16 +38,18 @@ class LinkTerminator(Unit):
         ignored, as the header has it too.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
-    s_axis_<c>_tdata, tvalid, tready, tlast, tdest : In(data_width), In(1), Out(1), In(1), In(flow)
-        Packets to send. The flow of a packet (``flow_layout``) is ``tdest`` of its first flit. When
-        the flow changes, the first flit waits until all packets before are acknowledged.
+    s_axis_<c>_tdata, tvalid, tready, tlast : In(data_width), In(1), Out(1), In(1)
+        Packets to send.
+    s_axis_<c>_tdest : In(flow_layout(spec))
+        Flow of a packet, with its first flit. When the flow changes, the first flit waits until all
+        packets before are acknowledged.
     m_axis_<c>_tdata, tvalid, tready, tlast : Out(data_width), Out(1), In(1), Out(1)
         Received packets.
-    receive_flow_<c> : In(flow)
+    receive_flow_<c> : In(flow_layout(spec))
         Flow to receive. It may change when everything wanted of the flow before has arrived.
     address : In(address)
         Address of this end in the fabric; constant.
-    session_id : In(8)
+    session_id : In(session_id)
         See ``LinkSession``.
     forget : In(phases)
         As of ``Endpoint``; 0 if phases are never rewritten.

@@ -68,7 +68,7 @@ class MeshRouter(Unit):
         ``stuck``, ``route``, ``partner``, from bit 0 on.
     dropped : Out(1)
         High for a cycle when a port drops a flit or a message. A packet that waited too long at the
-        head of a queue is reported by ``errors`` alone.
+        long at the head of a queue is reported by ``errors`` alone.
 
     Timing
     ------

@@ -39,7 +39,7 @@ from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.integers import INT16
 from fred_hw.operations.operation import fitting
-from fred_hw.protocol import ProtocolSpec, buffer_names
+from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec, buffer_names
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from tests.fred_hw.specs import LINK, sizes_of_units
@@ -122,12 +122,19 @@ def told(thing: object, spec: SwitchSpec | None = None) -> dict[str, str]:
             size = getattr(spec.endpoint, key)
             if size < int(number) or (size > int(number) and not more):
                 continue
-        stream = re.match(r"[sm](<k>)?_axis_", line)
+        stream = re.match(r"[sm](<k>)?_axis_(<c>_)?", line)
         first, *others = line.split(", ")
         names = [first, *((stream[0] if stream else "") + name for name in others)]
         shapes = [ast.unparse(one) for one in ast.parse(f"[{text}]", mode="eval").body.elts]
         found |= zip(names, shapes * len(names) if len(shapes) == 1 else shapes, strict=True)
     return found
+
+
+def line_of(name: str) -> str:
+    """Return the name of a member, with <k> as the number of a port and <c> as a channel."""
+    name = re.sub(r"^([sm])\d+_", r"\1<k>_", name)
+    channels = "|".join(DATA_CIRCUITS)
+    return re.sub(rf"^([sm]_axis_|receive_flow_)(?:{channels})(_|$)", r"\1<c>\2", name)
 
 
 @EACH
@@ -139,10 +146,12 @@ def test_members_are_told_and_annotated(unit: type[Unit]) -> None:
     names -= axi_lite
     if unit.__name__ == "AxiLiteRegisters":
         names &= annotated
-    streams = {re.sub(r"^([sm])\d+_", r"\1<k>_", name) for name in names}
-    assert streams - told(unit).keys() == set(), f"Members of {unit.__name__}"
-    # The wires of an AXI stream, of all ports or of the one, are no attributes by name.
-    plain = {name for name in names if not re.match(r"[sm]\d*_axis_t\w+$", name)}
+    assert {line_of(name) for name in names} - told(unit).keys() == set(), (
+        f"Members of {unit.__name__}"
+    )
+    # Members of all ports or channels, and the wires of an AXI stream, are no attributes by name.
+    several = {name for name in names if line_of(name) != name}
+    plain = {name for name in names - several if not re.match(r"[sm]_axis_t\w+$", name)}
     assert plain - annotated == set(), f"annotations of {unit.__name__}"
 
 
@@ -205,7 +214,7 @@ def test_members_have_the_shapes_that_are_reported(unit: type[Unit], spec: Switc
     for name, member in one.signature.members.items():
         if name.startswith("s_axil_"):
             continue
-        line, more = re.sub(r"^([sm])\d+_", r"\1<k>_", name), dict[str, Any]()
+        line, more = line_of(name), dict[str, Any]()
         field = name if name in of_fields else name.rpartition("_")[0]
         if field in of_fields:
             line, more = name.replace(field, "<register>_<field>"), of_fields[field]

@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.endpoint.flow import flow_layout
 from fred_hw.endpoint.terminator import LinkTerminator
-from tests.fred_hw.simulation import known, simulate
+from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.specs import LINK
 
 FLOW = flow_layout(LINK).const({"phase": 1}).as_bits()
@@ -39,14 +39,22 @@ def offered(flows: list[int], lasts: list[int]) -> list[int]:
 
 
 @pytest.mark.slow
-def test_flits_of_the_flow_are_taken_at_once() -> None:
+def test_throughput_is_a_flit_per_cycle_in_packets_of_a_flow() -> None:
     assert offered([0, 0, 0], [0, 1, 1]) == [0, 1, 2]
 
 
 @pytest.mark.slow
-def test_first_flow_costs_two_cycles() -> None:
+def test_latency_of_the_first_packet_of_a_flow_is_two_cycles_more() -> None:
     """One sets the flow, in one the numbers of the flow are read."""
     assert offered([FLOW, FLOW], [0, 1]) == [2, 3]
+
+
+@pytest.mark.slow
+def test_reset_forgets_the_flow() -> None:
+    packet = {"s_axis_mp_tvalid": 1, "s_axis_mp_tdest": FLOW, "s_axis_mp_tlast": 1}
+    inputs = [*[packet] * 4, {"rst": 1}, *[packet] * 4]
+    ready = trace(LinkTerminator(spec=LINK), inputs, ["s_axis_mp_tready"])
+    assert ready[:4] == ready[5:] == [0, 0, 1, 1]
 
 
 @pytest.mark.slow

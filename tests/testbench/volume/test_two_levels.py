@@ -163,11 +163,11 @@ def test_a_destination_that_wants_something_else_is_noticed() -> None:
     steps = changing_steps(SPEC, fabric, flits=5_000)
     for place, step in enumerate(steps):
         if isinstance(step, Write):
-            turns = [
+            packets = [
                 (sent, {npu: [flit ^ 1 for flit in flits] for npu, flits in wanted.items()})
                 for sent, wanted in step.packets
             ]
-            steps[place] = replace(step, turns=turns)
+            steps[place] = replace(step, packets=packets)
     found = run(fabric, steps)
     assert not found["right"]
     assert any("want" in said for said in found["messages"])
