@@ -140,7 +140,13 @@ EDGE, WITHIN = 2, 1
 
 def greeted(spec: SwitchSpec, codec: FlitCodec) -> list[Flit | None]:
     """Return how a neighbour of a torus greets, and grants space to each buffer."""
-    about = {"circuit": codec.control, "session_id": 9, "knows": 1, "up": 1, "digest": spec.digest}
+    about = {
+        "circuit": codec.control,
+        "session_id": 9,
+        "peer_known": 1,
+        "up": 1,
+        "digest": spec.digest,
+    }
     limits = [
         codec.pack(
             kind=Kind.CREDIT,
