@@ -77,7 +77,7 @@ VARIED = [
     "handshake_to_an_earlier_session_makes_no_link",
     "phase_in_use_may_be_rewritten/wait=8/command=(write|erase)",
     "phase_that_is_served_goes_by_its_new_entry",
-    "packets_in_queues_are_told_by_phase",
+    "packets_in_queues_are_reported_by_phase",
     "source_that_stops_inside_a_packet_holds_up_nobody_else/sent=1",
     "packet_without_its_last_flit_is_sent_again/behind=0",
     "header_that_changes_inside_a_packet_does_no_harm/said=generation",
