@@ -16,6 +16,7 @@ __all__ = [
     "loggops_key",
     "names_in",
     "npu_key",
+    "option_name",
     "option_value",
     "pattern_name",
     "reading_key",
@@ -57,6 +58,14 @@ class Named(click.ParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         return [CompletionItem(name) for name in self._names(ctx) if name.startswith(incomplete)]
+
+
+def option_name(param: click.Parameter | None) -> str:
+    """Return a parameter's name in error messages: ``--level``, or ``KIND`` of an argument."""
+    if param is None:
+        return ""
+    name = param.opts[-1]
+    return name if name.startswith("-") else name.upper()
 
 
 def option_value(name: str) -> Named:

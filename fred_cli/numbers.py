@@ -5,14 +5,14 @@ from typing import Any
 import click
 from click.types import IntParamType
 
+from .names import option_name
+
 __all__ = ["Integer", "IntegerFrom", "Number"]
 
 
 def _refused(value: object, param: click.Parameter | None, wanted: str) -> Exception:
     """Return the error for a value that is not what an option wants."""
     from fred_hw.errors import InputError
-
-    from .options import option_name
 
     return InputError(option_name(param), "", f"must be {wanted}, not {value!r:.60}")
 

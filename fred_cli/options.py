@@ -12,7 +12,7 @@ from fred_hw.choices import find_choice, not_one_of
 from fred_hw.file_kinds import SWITCH, TOPOLOGY, WORKLOAD
 from perfmodel.training.options import OPTIONS
 
-from .names import Named, change_key, names_in, npu_key, option_value
+from .names import Named, change_key, names_in, npu_key, option_name, option_value
 from .numbers import Integer
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "memory_option",
     "mode_option",
     "npu_option",
-    "option_name",
     "optional_topology_option",
     "optional_workload_option",
     "protocol_option",
@@ -73,14 +72,6 @@ class ListingOption(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         self.help = self._listing()
         return super().get_help_record(ctx)
-
-
-def option_name(param: click.Parameter | None) -> str:
-    """Return a parameter's name in error messages: ``--level``, or ``KIND`` of an argument."""
-    if param is None:
-        return ""
-    name = param.opts[-1]
-    return name if name.startswith("-") else name.upper()
 
 
 class NameChoice(Named):
