@@ -1,8 +1,9 @@
-"""Write what comes from code of docs: `python -m docs.generate`."""
+"""Write what comes from code of docs: `python -m docs.generate`; `--check` only compares."""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from difflib import unified_diff
 from pathlib import Path
 
 from fred_cli.drawings.idea import draw_idea
@@ -58,7 +59,22 @@ def documents() -> dict[Path, str]:
     return {**found, **{path: make() for path, make in (PAGES | _WITH_PARTS).items()}}
 
 
+def _differences() -> Iterator[str]:
+    """Yield the lines in which committed files differ from what code gives."""
+    found = documents()
+    for path in sorted({*FIGURES.glob("*.svg")} - found.keys()):
+        yield f"{path.relative_to(DOCS.parent)}: no code draws it"
+    for path, text in found.items():
+        name = str(path.relative_to(DOCS.parent))
+        committed = path.read_text("utf-8") if path.exists() else ""
+        yield from unified_diff(
+            committed.splitlines(), text.splitlines(), name, "make docs", n=0, lineterm=""
+        )
+
+
 if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit("\n".join(_differences()) or 0)
     for path, text in documents().items():
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(DOCS.parent)}\n")
