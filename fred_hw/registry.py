@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pkgutil import iter_modules
+from threading import RLock
 from typing import TypeVar
 
 __all__ = ["Registry"]
@@ -31,7 +32,8 @@ class Registry(Mapping[str, Entry]):
         self.kind = kind
         self._entries: dict[str, tuple[float, Entry]] = {}
         self._modules: dict[str, str] = {}
-        self._found = False
+        self._found = self._finding = False
+        self._lock = RLock()
 
     def add(self, name: str, entry: Entry, *, rank: float = float("inf")) -> Entry:
         """Add an entry and return it.
@@ -72,14 +74,38 @@ class Registry(Mapping[str, Entry]):
             del self._entries[name], self._modules[name]
 
     def _find(self) -> dict[str, tuple[float, Entry]]:
-        """Return the entries of all modules of the package, in order."""
+        """Return the entries of all modules of the package, in order.
+
+        While the modules are imported, they see the entries there are; other threads wait. If one
+        cannot be imported, the next lookup imports again.
+        """
         if not self._found:
-            self._found = True
+            with self._lock:
+                if not (self._found or self._finding):
+                    self._finding = True
+                    try:
+                        self._import()
+                    finally:
+                        self._finding = False
+        return self._entries
+
+    def _import(self) -> None:
+        """Import every module of the package, and sort the entries.
+
+        A module that cannot be imported leaves no entry, so that it may add it later.
+        """
+        try:
             for module in iter_modules(import_module(self.package).__path__):
                 import_module(f"{self.package}.{module.name}")
-            order = sorted(self._entries.items(), key=lambda item: (item[1][0], item[0]))
-            self._entries = dict(order)
-        return self._entries
+        except BaseException:
+            for name in [
+                name for name, module in self._modules.items() if module not in sys.modules
+            ]:
+                del self._entries[name], self._modules[name]
+            raise
+        order = sorted(self._entries.items(), key=lambda item: (item[1][0], item[0]))
+        self._entries = dict(order)
+        self._found = True
 
     def __getitem__(self, name: str) -> Entry:
         return self._find()[name][1]

@@ -1,7 +1,10 @@
 """Tests of fred_hw.registry."""
 
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -47,6 +50,25 @@ def test_every_module_of_the_package_is_found_at_the_first_look(animals: Registr
 def test_entries_stand_by_rank_and_then_by_name(animals: Registry[str]) -> None:
     assert list(animals) == ["dog", "bee", "ant", "cat"]
     assert list(animals.values()) == ["says dog", "says bee", "says ant", "says cat"]
+
+
+def test_a_failed_import_is_repeated(
+    animals: Registry[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = next(tmp_path.glob("zoo_*/kinds/cat.py"))
+    module.write_text(f"{module.read_text()}import wool\n")
+    with pytest.raises(ModuleNotFoundError, match="wool"):
+        list(animals)
+    monkeypatch.setitem(sys.modules, "wool", ModuleType("wool"))
+    assert list(animals) == ["dog", "bee", "ant", "cat"]
+
+
+def test_other_threads_wait_for_all_entries(animals: Registry[str], tmp_path: Path) -> None:
+    module = next(tmp_path.glob("zoo_*/kinds/cat.py"))
+    module.write_text(f"import time\ntime.sleep(0.05)\n{module.read_text()}")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: list(animals), range(4)))
+    assert found == [["dog", "bee", "ant", "cat"]] * 4
 
 
 def test_an_unknown_name_is_not_there(animals: Registry[str]) -> None:
