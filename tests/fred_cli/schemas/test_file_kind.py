@@ -43,7 +43,7 @@ ONLY_THE_READER = (
     r"must be a number from \S+ to 1e\+\d+, not '|must have as many entries as t(?:opology|ables)",
     r"routing: must be .* with(?:out)? wrap|must be 1 or at least 3 with wrap",
     r"controllers: must be false with wrap|on links of 2 virtual channels per class",
-    r"height: must leave at most 128 NPUs|width: must be 2 or more in one row of routers",
+    r"height: must give at most 128 NPUs|width: must be 2 or more in one row of routers",
     r"must be given and above 0 with roofline|must be given with expanded",
     r"is required with (?:PER|MEMORY|roofline)",
     r"must be at most \d+ NPUs in total|must be at most \d+, one for each NPU",
