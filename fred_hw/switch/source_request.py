@@ -1,6 +1,8 @@
 """Choice of the buffer for whose packet a source requests its next path."""
 
-from amaranth.hdl import Module, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
@@ -18,7 +20,8 @@ class SourceRequest(Unit):
     The most urgent class whose destination is vacant goes first. A packet that was passed by
     ``PASSES`` packets of less urgent classes, although there was space for it, waits for its
     destination, and no less urgent class requests a path meanwhile. Two virtual channels of a class
-    take turns, packet by packet.
+    take turns, packet by packet; packets of the other channel do not count. While a packet waits,
+    the other channel of its class gets no path, unless a packet of that channel waits too.
 
     Parameters
     ----------
@@ -41,7 +44,8 @@ class SourceRequest(Unit):
     pick : Out(B)
         The buffer of the request, one-hot or 0.
     late : Out(1)
-        A packet more urgent than that of the path waits for its destination.
+        A packet waits for its destination that packets of the path must not pass: it is more
+        urgent, or of the other channel while none of the path's channel waits.
 
     Timing
     ------
@@ -54,7 +58,7 @@ class SourceRequest(Unit):
     Raises
     ------
     TypeError, ValueError
-        The parameter is not an integer, or below 1.
+        A parameter is not an integer, or out of range.
     """
 
     coming: list[Signal]
@@ -87,37 +91,60 @@ class SourceRequest(Unit):
         urgency = self.circuit_of[self.channels.bit_length() - 1 :]  # class of the path
         late = []
         for c in range(DATA_COUNT):
-            own = range(c * self.channels, (c + 1) * self.channels)
-            free = self._able(m, c, may)
             if c == DATA_COUNT - 1:  # no class is less urgent
+                self._pick(m, c, may, [Const(0, 1)] * self.channels)
                 break
-            reaches = wire(
-                m, f"reaches_{c}", any_of((self.coming[k] & self.spaces[k]).any() for k in own)
-            )
-            passed = Signal(range(PASSES + 1), name=f"passed_{c}")
-            with m.If(self.starts & (urgency == c)):
-                m.d.sync += passed.eq(0)
-            with m.Elif(self.starts & (urgency > c) & reaches & (passed != PASSES)):
-                m.d.sync += passed.eq(passed + 1)
-            waits = wire(m, f"waits_{c}", reaches & (passed == PASSES))
-            may &= ~free & ~waits
-            late.append(waits & (urgency > c))
+            passes = urgency > c
+            waits = [Signal(name=f"waits_{name}") for _, name in self._buffers(c)]
+            free = self._pick(m, c, may, waits)
+            for own, (buffer, name) in zip(waits, self._buffers(c), strict=True):
+                m.d.comb += own.eq(self._passed(m, buffer, name, passes))
+            may &= ~free & ~any_of(waits)
+            late.append(self._late(waits, passes, urgency == c))
         m.d.comb += self.late.eq(any_of(late))
 
-    def _able(self, m: Module, urgency: int, may: Value) -> Signal:
-        """Pick a buffer of a class if any ``may``; return whether one has a vacant destination."""
-        k = urgency * self.channels
-        free = [(self.coming[n] & self.vacant[n]).any() for n in range(k, k + self.channels)]
-        able = wire(m, f"free_{urgency}", any_of(free))
+    def _buffers(self, urgency: int) -> list[tuple[int, str]]:
+        """Return the buffers of a class, with the ends of their signals' names."""
         if self.channels == 1:
-            m.d.comb += self.pick[k].eq(able & may)
+            return [(urgency, f"{urgency}")]
+        return [(urgency * self.channels + n, f"{urgency}_{n}") for n in range(self.channels)]
+
+    def _passed(self, m: Module, buffer: int, name: str, passes: Value) -> Value:
+        """Return whether the next packet of a buffer was passed often enough to wait."""
+        reaches = wire(m, f"reaches_{name}", (self.coming[buffer] & self.spaces[buffer]).any())
+        passed = Signal(range(PASSES + 1), name=f"passed_{name}")
+        with m.If(self.starts & (self.circuit_of == buffer)):
+            m.d.sync += passed.eq(0)
+        with m.Elif(self.starts & passes & reaches & (passed != PASSES)):
+            m.d.sync += passed.eq(passed + 1)
+        return reaches & (passed == PASSES)
+
+    def _late(self, waits: Sequence[Value], passes: Value, same: Value) -> Value:
+        """Return whether a packet of a class waits that the path's packets must not pass."""
+        if self.channels == 1:
+            return waits[0] & passes
+        first, second = waits
+        barred = Mux(self.circuit_of[0], first & ~second, second & ~first)
+        return ((first | second) & passes) | (same & barred)
+
+    def _pick(self, m: Module, urgency: int, may: Value, waits: Sequence[Value]) -> Signal:
+        """Pick a buffer of a class if any ``may``; return whether one has a vacant destination."""
+        own = self._buffers(urgency)
+        vacant = [(self.coming[k] & self.vacant[k]).any() for k, _ in own]
+        able = wire(m, f"free_{urgency}", any_of(vacant))
+        if self.channels == 1:
+            m.d.comb += self.pick[urgency].eq(able & may)
             return able
         last = Signal(name=f"last_{urgency}")
         with m.If(self.starts & (self.circuit_of[1:] == urgency)):
             m.d.sync += last.eq(self.circuit_of[0])
-        first, second = (wire(m, f"free_{urgency}_{n}", one) for n, one in enumerate(free))
+        # A channel that waits bars the other one, unless both wait.
+        first, second = (
+            wire(m, f"free_{name}", free & (mine | ~other))
+            for (_, name), free, mine, other in zip(own, vacant, waits, waits[::-1], strict=True)
+        )
         m.d.comb += [
-            self.pick[k].eq(first & (last | ~second) & may),
-            self.pick[k + 1].eq(second & (~last | ~first) & may),
+            self.pick[own[0][0]].eq(first & (last | ~second) & may),
+            self.pick[own[1][0]].eq(second & (~last | ~first) & may),
         ]
         return able

@@ -81,6 +81,18 @@ def test_bad_parameters_are_refused(destinations: Any, kind: type[Exception], te
         SourceRequest(destinations=destinations)
 
 
+@pytest.mark.parametrize(
+    ("channels", "kind", "text"),
+    [
+        (3, ValueError, "SourceRequest channels must be 1 to 2, not 3"),
+        (True, TypeError, "SourceRequest channels must be an integer, not True"),
+    ],
+)
+def test_bad_channels_are_refused(channels: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=f"^{re.escape(text)}$"):
+        SourceRequest(destinations=4, channels=channels)
+
+
 def two(**buffers: int) -> list[int]:
     """Return the picks of two virtual channels per class, whose destinations all have space."""
     spaces = {f"{name}[{k}]": 0b1111 for name in ("spaces", "vacant") for k in range(6)}
@@ -107,3 +119,41 @@ def test_a_channel_without_space_holds_up_no_other_channel() -> None:
     cycle = {"coming[2]": 1, "coming[3]": 2, "spaces[3]": 2, "vacant[3]": 2}
     unit = SourceRequest(destinations=4, channels=2)
     assert trace(unit, [cycle], ["pick"]) == [0b001000]
+
+
+def two_traced(cycles: list[dict[str, int]], watch: str = "pick") -> list[int]:
+    """Return a member in each cycle; destination 0 of buffers 0 and 1 is never vacant."""
+    space = {f"{name}[{k}]": 0b1111 for name in ("spaces", "vacant") for k in range(6)}
+    taken = {f"vacant[{k}]": 0b1110 for k in range(2)}
+    unit = SourceRequest(destinations=4, channels=2)
+    return trace(unit, [space | taken | one for one in cycles], [watch])
+
+
+BLOCKED, SIBLING, LESS_URGENT = {"coming[0]": 1}, {"coming[1]": 2}, {"coming[2]": 4}
+PASSING = BLOCKED | LESS_URGENT | {"starts": 1, "circuit_of": 2}
+"""A packet of the second class passes the one of buffer 0."""
+
+
+def test_a_packet_of_the_other_channel_leaves_the_count() -> None:
+    between = BLOCKED | SIBLING | {"starts": 1, "circuit_of": 1}
+    passing = [PASSING, between] * PASSES
+    path = {"circuit_of": 2}
+    assert two_traced([*passing, BLOCKED | LESS_URGENT | path], "late")[-1] == 1
+    assert two_traced([*passing, BLOCKED | LESS_URGENT | path])[-1] == 0
+    assert two_traced([*[between] * (2 * PASSES), BLOCKED | LESS_URGENT])[-1] == 0b000100
+
+
+def test_a_packet_that_waits_bars_the_other_channel() -> None:
+    cycles = [*[PASSING] * PASSES, BLOCKED | SIBLING | LESS_URGENT, SIBLING | LESS_URGENT]
+    assert two_traced(cycles)[PASSES:] == [0, 0b000010]
+    ends = [cycle | {"circuit_of": 1} for cycle in cycles[PASSES:]]
+    assert two_traced([*cycles[:PASSES], *ends], "late")[PASSES:] == [1, 0]
+
+
+def test_two_packets_that_wait_take_turns() -> None:
+    """Only the channel whose packet starts forgets what passed it."""
+    both = BLOCKED | {"coming[1]": 3}  # destination 1 becomes vacant while both wait
+    passing = {"vacant[1]": 0b1100, "vacant[0]": 0b1100, **PASSING, **both}
+    one = both | LESS_URGENT
+    begins = one | {"starts": 1, "circuit_of": 1}
+    assert two_traced([*[passing] * PASSES, one, begins, one])[PASSES:] == [0b10, 0b10, 0]
