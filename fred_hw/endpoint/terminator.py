@@ -72,6 +72,11 @@ class LinkTerminator(Unit):
     Throughput : one flit per cycle in each direction, without a gap between packets of a flow.
     Paths : ``s_axis_<c>_tvalid`` and ``tdest`` to ``s_axis_<c>_tready``.
     Reset : forgets all packets and begins the link anew.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification of a switch.
     """
 
     address: Signal

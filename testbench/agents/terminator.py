@@ -17,9 +17,12 @@ from .deprecations import ignore_in_cocotbext_axi
 from .line import Line
 from .scoreboard import FlowKey, Packets
 
-__all__ = ["TerminatorPort", "connect", "flow_word"]
+__all__ = ["STROBES", "TerminatorPort", "connect", "flow_word"]
 
 ignore_in_cocotbext_axi()
+
+STROBES = ("refused", "dropped", "unknown", "error")
+"""Outputs that are high for a cycle for each event."""
 
 
 def flow_word(spec: SwitchSpec, phase: int, peer: int = 0, generation: int = 0) -> int:
@@ -70,7 +73,12 @@ class TerminatorPort:
         self._sinks: list[Any] = []
 
     def reset(self, session_id: int) -> None:
-        """Drive all inputs while the design is in reset."""
+        """Drive all inputs while the design is in reset, and forget all packets."""
+        for stream in self.streams:
+            stream.assert_reset(True)
+        self._sources.clear()
+        self._sinks.clear()
+        self.received = {}
         inputs = {"address": self.address, "session_id": session_id, "forget": 0}
         inputs |= {f"s_axis_{wire}": 0 for wire in AXIS_FORTH} | {"m_axis_tready": 0}
         for name in DATA_CIRCUITS:
@@ -117,6 +125,14 @@ class TerminatorPort:
             while not sink.empty():
                 frame = sink.recv_nowait(compact=False)
                 self.received.setdefault(flow, []).append(tuple(frame.tdata))
+
+    def strobes(self) -> list[str]:
+        """Return the strobes that are high; ``rewinds`` has one for each channel."""
+        rewinds = int(self.pin("rewinds").value)
+        names = [name for name in STROBES if int(self.pin(name).value)]
+        return names + [
+            f"rewinds_{name}" for k, name in enumerate(DATA_CIRCUITS) if rewinds >> k & 1
+        ]
 
     @property
     def done(self) -> bool:

@@ -3,6 +3,7 @@
 import logging
 import os
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
@@ -12,7 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.endpoint.terminator import SEND_CYCLES
-from fred_hw.protocol import DATA_COUNT, KINDS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.measurements import record
@@ -30,6 +31,16 @@ CHANNELS = range(DATA_COUNT)
 ADDRESSES = (5, 9)
 FAULTS = link_faults(SPEC.data_width)
 FaultKind: Any = Enum("FaultKind", {name: name for name in FAULTS})
+RECOVERED = frozenset({"dropped", *(f"rewinds_{name}" for name in DATA_CIRCUITS)})
+"""Strobes after faults of a link."""
+ERRORS = {
+    "kind": {"kind": (1 << HEADER_FIELDS["kind"].bits) - 1},
+    "length": {"index": 1, "last": 0},
+}
+"""Header fields that no correct neighbour sends."""
+RECOVERY_CYCLES = 4000 + 16 * (PROTOCOL.timeout_cycles + PROTOCOL.nack_timeout_cycles)
+"""Cycles in which all losses are recovered."""
+ErrorKind: Any = Enum("ErrorKind", {name: name for name in ERRORS})
 test = cocotb.test(timeout_time=5, timeout_unit="ms")
 rate_test = cocotb.test(
     timeout_time=5, timeout_unit="ms", skip=MOST < 4 or PROTOCOL.window_packets < 16
@@ -45,7 +56,9 @@ class PairBench:
         self.ends = [TerminatorPort(dut, SPEC, "ab"[k], ADDRESSES[k]) for k in range(2)]
         self.board = Scoreboard(2)
         self.lines = [Line(delay), Line(delay)]
-        self.cycle = self.dropped = self.rewinds = 0
+        self.cycle = 0
+        self.strobes: list[Counter[str]] = [Counter(), Counter()]
+        self.may = RECOVERED
 
     async def start(self) -> None:
         """Reset, connect everything and wait until the link is up."""
@@ -66,7 +79,26 @@ class PairBench:
         await RisingEdge(dut.clk)
         dut.rst.value = 0
         cocotb.start_soon(self._step())
+        await self.until_up()
+
+    async def until_up(self) -> None:
+        """Wait until both ends report that the link is up."""
         await self.until(lambda: all(int(end.pin("up").value) for end in self.ends))
+
+    async def restart(self, session_id: int) -> None:
+        """Reset both ends; only packets played afterwards are expected."""
+        self.dut.rst.value = 1
+        for number, end in enumerate(self.ends):
+            end.reset(session_id=session_id + number)
+        for _ in range(4):  # flits on the lines arrive in the meantime
+            await RisingEdge(self.dut.clk)
+            for watch in self.watches:
+                watch.forget()
+        for end in self.ends:
+            end.attach()
+        self.board = Scoreboard(2)
+        self.dut.rst.value = 0
+        await self.until_up()
 
     def _stalls(self) -> bool:
         return self.rng.random() < self.stall
@@ -74,20 +106,20 @@ class PairBench:
     async def _step(self) -> None:
         while True:
             await FallingEdge(self.dut.clk)
-            for end in self.ends:
+            for end, strobes in zip(self.ends, self.strobes, strict=True):
+                if int(self.dut.rst.value):
+                    continue
                 end.step()
-                assert not int(end.pin("error").value)
-                assert not int(end.pin("refused").value)
-                self.dropped += int(end.pin("dropped").value)
-                self.rewinds += int(end.pin("rewinds").value).bit_count()
+                strobes.update(end.strobes())
+                assert self.may.issuperset(strobes), strobes
             await RisingEdge(self.dut.clk)
             self.cycle += 1
             for stream in (one for end in self.ends for one in end.streams if self.stall):
                 stream.pause = self._stalls()
 
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until a condition holds, no longer than losses take to be recovered."""
-        end = self.cycle + 4000 + 16 * (PROTOCOL.timeout_cycles + PROTOCOL.nack_timeout_cycles)
+    async def until(self, holds: Callable[[], bool], cycles: int = RECOVERY_CYCLES) -> None:
+        """Wait until a condition holds, no longer than some cycles."""
+        end = self.cycle + cycles
         while not holds():
             assert self.cycle < end, f"nothing happens any more; cycle {self.cycle}"
             await RisingEdge(self.dut.clk)
@@ -149,7 +181,7 @@ async def packets_arrive_bit_exact(dut: Any, stall: float) -> None:
     for _ in range(2):
         play_all(bench, PACKETS)
         await bench.drain()
-    assert (bench.dropped, bench.rewinds) == (0, 0)
+    assert bench.strobes == [{}, {}]
 
 
 @test
@@ -164,7 +196,7 @@ async def packets_arrive_after_one_fault(dut: Any, kind: Any) -> None:
             return suffered[-1][1]
 
         number = bench.rng.randrange(PACKETS)
-        fault = Fault(FlitCodec(SPEC), lambda fields: fields["kind"] == DATA, suffer, number)
+        fault = Fault(FlitCodec(SPEC), is_data, suffer, number)
         line.change = fault
         play_all(bench, PACKETS)
         await bench.drain()
@@ -181,6 +213,131 @@ async def packets_arrive_on_faulty_links(dut: Any, share: float) -> None:
     while not change.count:
         play_all(bench, PACKETS)
         await bench.drain()
+
+
+@test
+async def a_broken_flit_is_dropped_and_sent_again(dut: Any) -> None:
+    bench = await started(dut)
+    bench.lines[0].change = Fault(FlitCodec(SPEC), is_data, lambda flit: broken(bench.rng, flit))
+    bench.play(0, 1, bench.packets(3, 1), 0)
+    await bench.drain()
+    assert bench.strobes == [{"rewinds_pp": 1}, {"dropped": 1}]
+
+
+def is_data(fields: dict[str, int]) -> bool:
+    return fields["kind"] == DATA
+
+
+def broken(rng: random.Random, flit: Flit) -> Sequence[Flit]:
+    return FAULTS["bit_of_data"](rng, flit)
+
+
+@test
+async def a_flow_that_is_not_received_is_unknown(dut: Any) -> None:
+    bench = await started(dut)
+    bench.may |= {"unknown"}
+    [source, destination], packets = bench.ends, bench.packets(1, 1)
+    source.send(0, packets, phase=PROTOCOL.online, peer=ADDRESSES[1])
+    await bench.until(lambda: bool(bench.strobes[1]), 100)
+    destination.receive(0, phase=PROTOCOL.online, peer=ADDRESSES[0])
+    bench.board.want(1, (PROTOCOL.online, ADDRESSES[0]), packets)
+    await bench.drain()
+    assert bench.strobes == [{"rewinds_mp": 1}, {"unknown": 1}]
+
+
+@test
+@cocotb.parametrize(kind=list(ErrorKind))
+async def a_wrong_header_is_an_error(dut: Any, kind: Any) -> None:
+    bench, codec = await started(dut), FlitCodec(SPEC)
+    bench.may |= {"error"}
+
+    def wrong(flit: Flit) -> Sequence[Flit]:
+        return (codec.pack(flit.data, **codec.unpack(flit) | ERRORS[kind.value]),)
+
+    bench.lines[0].change = Fault(codec, is_data, wrong)
+    bench.play(0, 1, bench.packets(3, 1), 0)
+    await bench.drain()
+    assert bench.strobes == [{"rewinds_pp": 1}, {"error": 1}]
+
+
+@test
+async def a_flit_without_buffer_space_is_an_error(dut: Any) -> None:
+    """Send the first packet beyond the credits nevertheless."""
+    bench, codec = await started(dut), FlitCodec(SPEC)
+    bench.may |= {"error"}
+    sink = bench.ends[1].streams[DATA_COUNT]
+    sink.pause = True
+    count = PROTOCOL.buffer_packets + 1  # the receiver lends space for one more
+    packets = bench.packets(count + 2, MOST)
+    bench.play(0, 0, packets, 0)
+
+    def sent() -> list[dict[str, int]]:
+        fields = (codec.unpack(one.flit) for one in bench.watches[0].beats)
+        return [own for own in fields if is_data(own)]
+
+    await bench.until(lambda: len(sent()) == count * MOST)
+    for _ in range(8):  # until the last flit has arrived
+        await RisingEdge(dut.clk)
+    for data, own in zip(packets[count], sent()[-MOST:], strict=True):
+        numbers = {
+            name: own[name] + step for name, step in (("sequence", 1), ("link_sequence", MOST))
+        }
+        fields = own | numbers | {"credit_circuit": codec.control}
+        bench.lines[0].put(codec.pack(data, **fields))
+    await bench.until(lambda: bench.strobes[1]["error"] > 0, 100)
+    sink.pause = False
+    await bench.drain()
+    assert bench.strobes[1]["error"] == 1
+
+
+@test
+async def an_incompatible_neighbour_is_refused(dut: Any) -> None:
+    bench, codec = await started(dut), FlitCodec(SPEC)
+    bench.may |= {"refused"}
+    bench.lines[0].put(codec.handshake(session_id=1, digest=SPEC.digest ^ 1))
+    await bench.until(lambda: bool(bench.strobes[1]), 100)
+    await bench.until(lambda: not int(bench.ends[1].pin("up").value))
+    await bench.until_up()
+    assert bench.strobes == [{}, {"refused": 1}]
+    play_all(bench, PACKETS)
+    await bench.drain()
+
+
+@test
+async def a_forgotten_phase_starts_at_number_0(dut: Any) -> None:
+    """Unicasts keep their numbers."""
+    bench, codec = await started(dut), FlitCodec(SPEC)
+
+    def numbers(circuit: int) -> list[int]:
+        sent = [codec.unpack(one.flit) for one in bench.watches[0].beats]
+        return [own["sequence"] for own in sent if is_data(own) and own["circuit"] == circuit]
+
+    for forgets in (False, True, False):
+        bench.play(0, 0, bench.packets(2, 1), 0)
+        bench.play(0, 2, bench.packets(1, 1))
+        await bench.drain()
+        for end in bench.ends:
+            end.pin("forget").value = int(forgets)
+        await RisingEdge(dut.clk)
+        for end in bench.ends:
+            end.pin("forget").value = 0
+    assert (numbers(0), numbers(2)) == ([0, 1, 2, 3, 0, 1], [0, 1, 2])
+
+
+@test
+@cocotb.parametrize(stall=[0.0, 0.4])
+async def reset_forgets_what_is_under_way(dut: Any, stall: float) -> None:
+    bench = await started(dut, stall)
+    for session_id, share in ((3, 0.2), (5, 0.7)):
+        play_all(bench, PACKETS)
+        total = bench.board.missing([{}, {}])
+        left = int(total * (1 - share))
+        await bench.until(lambda left=left: bench.board.missing(bench.received) <= left)
+        assert bench.board.missing(bench.received) > 0
+        bench.board.check(bench.received)
+        await bench.restart(session_id)
+    play_all(bench, PACKETS)
+    await bench.drain()
 
 
 @test
@@ -236,12 +393,12 @@ async def flits_leave_in_every_cycle(dut: Any) -> None:
         await FallingEdge(dut.clk)
     begin = bench.cycle
     await bench.drain()
-    [lone] = [one for one in out.beats if codec.unpack(one.flit)["kind"] == DATA]
+    [lone] = [one for one in out.beats if is_data(codec.unpack(one.flit))]
     record(terminator_latency_cycles=lone.cycle - begin)
     assert lone.cycle - begin == SEND_CYCLES
     bench.play(0, 0, bench.packets(12, MOST), 0)
     await bench.drain()
-    cycles = [one.cycle for one in out.beats if codec.unpack(one.flit)["kind"] == DATA][1:]
+    cycles = [one.cycle for one in out.beats if is_data(codec.unpack(one.flit))][1:]
     assert len(cycles) == 12 * MOST
     # Credits and acks may take the place of a flit.
     assert max(cycles) - min(cycles) + 1 <= 12 * MOST + 8

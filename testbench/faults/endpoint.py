@@ -16,7 +16,14 @@ __all__ = [
     "any_packet",
     "chooses_always",
     "forgets_duplicates",
+    "never_forgets",
     "no_reply",
+    "reports_no_broken_flits",
+    "reports_no_errors",
+    "reports_no_incompatible_neighbour",
+    "reports_no_overflow",
+    "reports_no_retransmission",
+    "reports_no_unknown_flow",
 ]
 
 
@@ -24,6 +31,48 @@ __all__ = [
 def always_idle(m: Module, sound: Any, ports: Any) -> None:
     """An endpoint reports that all packets are acknowledged, whether they are or not."""
     m.d.comb += ports.idle.eq(~0)
+
+
+@broken(Endpoint, {"terminator": "a_broken_flit_is_dropped_and_sent_again"})
+def reports_no_broken_flits(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report that it drops a flit."""
+    m.d.comb += ports.dropped.eq(0)
+
+
+@broken(Endpoint, {"terminator": "a_broken_flit_is_dropped_and_sent_again"})
+def reports_no_retransmission(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report that it retransmits packets."""
+    m.d.comb += ports.rewinds.eq(0)
+
+
+@broken(Endpoint, {"terminator": "a_flow_that_is_not_received_is_unknown"})
+def reports_no_unknown_flow(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report flits of a flow that it does not receive."""
+    m.d.comb += ports.unknown.eq(0)
+
+
+@broken(Endpoint, {"terminator": "a_wrong_header_is_an_error"})
+def reports_no_errors(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report headers that no correct neighbour sends."""
+    m.d.comb += [ports.kind_error.eq(0), ports.length_error.eq(0)]
+
+
+@broken(Endpoint, {"terminator": "a_flit_without_buffer_space_is_an_error"})
+def reports_no_overflow(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report flits for which it has no buffer space."""
+    m.d.comb += ports.overflow.eq(0)
+
+
+@broken(Endpoint, {"terminator": "an_incompatible_neighbour_is_refused"})
+def reports_no_incompatible_neighbour(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint does not report the handshake of an incompatible neighbour."""
+    m.d.comb += ports.refused.eq(0)
+
+
+@broken(Endpoint, {"terminator": "a_forgotten_phase_starts_at_number_0"})
+def never_forgets(m: Module, sound: Any, ports: Any) -> None:
+    """An endpoint keeps the numbers of a phase that is rewritten."""
+    m.d.comb += sound.forget.eq(0)
 
 
 @broken(FlowReceiver, {"link": "wrong"})

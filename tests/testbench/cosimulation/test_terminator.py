@@ -29,7 +29,7 @@ def test_pair_passes_its_regression(
 ) -> None:
     run = cosimulate_terminator(spec, tmp_path, simulator=simulator, seed=seed)
     assert run.failures == ()
-    assert len(run.tests) == 12
+    assert len(run.tests) == 21
     assert run.measurements["terminator_latency_cycles"] == SEND_CYCLES
     assert run.measurements["flits_checked"] > 1000
 
