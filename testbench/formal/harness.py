@@ -3,6 +3,7 @@
 from typing import Any
 
 from amaranth.asserts import Initial
+from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Module, ResetSignal, Shape, ShapeLike, Signal, ValueLike
 from amaranth.hdl import Value as AnyValue
 from amaranth.lib.wiring import In
@@ -108,8 +109,8 @@ class Harness:
         self.covers[name] = signal = Signal(name=f"cover_{name}")
         self.m.d.comb += signal.eq(condition)
 
-    def netlist(self, cover: str | None = None) -> tuple[Module, list[Signal]]:
-        """Return the module to convert, and its ports.
+    def netlist(self, cover: str | None = None) -> str:
+        """Return the netlist as RTLIL; it adds statements to ``m``, so it is made once.
 
         With the name of a cover the netlist asserts that the cover is never reached.
         """
@@ -125,4 +126,4 @@ class Harness:
             signal = Signal(name=f"bad_{name}")
             m.d.comb += [signal.eq(condition & ~first), Assert(~signal)]
             seen.append(signal)
-        return m, [*self._inputs, *self._outputs, *seen]
+        return rtlil.convert(m, ports=[*self._inputs, *self._outputs, *seen], emit_src=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from fred_hw.registry import Registry
@@ -67,6 +68,10 @@ class Property:
         harness = Harness(self.unit(), self.mutant if broken else None)
         self.conditions(harness, harness.ports)
         return harness
+
+    def netlist_sha256(self) -> str:
+        """Return the SHA-256 of the netlist to prove: unit, assumptions and checks."""
+        return sha256(self.harness().netlist().encode()).hexdigest()
 
 
 PROPERTIES: Registry[Property] = Registry("testbench.formal.properties", "property")

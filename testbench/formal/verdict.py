@@ -28,6 +28,8 @@ class Verdict:
     ----------
     name, unit : str
         Name of the property, and of the module that it is proven of.
+    netlist_sha256 : str
+        SHA-256 of the netlist of unit and property.
     shows, omits : str
         What is proven, and what is not.
     method : str
@@ -56,6 +58,7 @@ class Verdict:
 
     name: str
     unit: str
+    netlist_sha256: str
     shows: str
     omits: str
     method: str
@@ -139,6 +142,7 @@ def verify(one: Property, folder: Path, *, seconds: int = 600) -> Verdict:
     return Verdict(
         one.name,
         harness.unit.unit_name,
+        one.netlist_sha256(),
         one.shows,
         one.omits,
         "bounded" if one.bound else "induction",
