@@ -86,10 +86,22 @@ class Routing(ABC):
     """Whether it is for a torus; others are for a mesh."""
 
     channels: int = 1
-    """Virtual channels of each urgency class that links between routers have."""
+    """Virtual channels of each urgency class that links between routers have.
+
+    More than one only if it ``wraps`` and sources do not choose.
+    """
 
     chooses: bool = False
     """Whether sources choose one of two routes while none of their packets is in flight."""
+
+    def __init_subclass__(cls) -> None:
+        """Refuse several virtual channels where routers and sources do not support them."""
+        super().__init_subclass__()
+        if cls.channels > 1 and (cls.chooses or not cls.wraps):
+            raise TypeError(
+                f"{cls.__name__} channels must be 1 unless it wraps and sources do not choose, "
+                f"not {cls.channels}"
+            )
 
     @abstractmethod
     def port(self, fork: Fork) -> str:
