@@ -10,8 +10,8 @@ from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layou
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .route_computation import position_layout
-from .routing import ROUTINGS, WiredFork
+from .route_computation import position_layout, toward_end, wired_fork
+from .routing import ROUTINGS
 from .spec import MeshShape
 
 __all__ = ["RouteChoice"]
@@ -81,27 +81,18 @@ class RouteChoice(Unit):
 
     def build(self, m: Module) -> None:
         here, end = (self._place(m, name) for name in ("source", "destination"))
-        # In the order of directions, as in ``RouteComputation``.
-        toward = wire(
-            m, "toward", Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x)
-        )
-        across, along = wire(m, "across", toward & 0b1010), wire(m, "along", toward & 0b0101)
-        fork = WiredFork(
-            *(self.source, self.destination, here, end),
-            columns=tuple(place.x for place in self.routes.plan.places),
-            across=across,
-            along=along,
-            east=across[1],
-            alternate=Const(0, 1),
-        )
+        toward = wire(m, "toward", Cat(*toward_end(m, self.routes, here, end)))
+        places = (self.source, self.destination, here, end)
+        fork = wired_fork(m, self.routes, places, toward, Const(0, 1))
         rule = ROUTINGS[self.routes.routing]
         counts = [self.crowding[name] for name in CROWDING_PLACES]
         both = [
-            wire(m, f"to_{k}", one_hot_mux(one, counts)) for k, one in enumerate((across, along))
+            wire(m, f"to_{k}", one_hot_mux(one, counts))
+            for k, one in enumerate((fork.across, fork.along))
         ]
         named = wire(m, "along_is_named", rule.named(fork))
         m.d.comb += [
-            self.forks.eq(across.any() & rule.forks(m, fork)),
+            self.forks.eq(fork.across.any() & rule.forks(m, fork)),
             self.named.eq(Mux(named, both[1], both[0])),
             self.other.eq(Mux(named, both[0], both[1])),
         ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -16,7 +16,14 @@ from .plan import DIRECTIONS
 from .routing import ROUTINGS, WiredFork
 from .spec import MeshShape, MeshSpec, check_mesh
 
-__all__ = ["RouteComputation", "check_directions", "position_layout", "router_shape_name"]
+__all__ = [
+    "RouteComputation",
+    "check_directions",
+    "position_layout",
+    "router_shape_name",
+    "toward_end",
+    "wired_fork",
+]
 
 
 def position_layout(mesh: MeshShape) -> data.StructLayout:
@@ -44,6 +51,47 @@ def router_shape_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
     """Return the part of a generated name for routes and ports: ``5x4_nesl``."""
     letters = "".join(one[0] for one in directions)
     return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
+
+
+def toward_end(m: Module, mesh: MeshShape, here: data.View, end: data.View) -> list[Value]:
+    """Return whether each direction between routers, in their order, leads toward a position."""
+    routing = ROUTINGS[mesh.routing]
+    east, west = routing.toward(m, here.x, end.x, mesh.width)
+    south, north = routing.toward(m, here.y, end.y, mesh.height)
+    return [north, east, south, west]
+
+
+def wired_fork(
+    m: Module,
+    mesh: MeshShape,
+    places: tuple[Value, Value, data.View, data.View],
+    toward: Value,
+    alternate: Value,
+) -> WiredFork:
+    """Return a packet at a router, for a routing algorithm.
+
+    Parameters
+    ----------
+    m : Module
+        Module of the unit.
+    mesh : MeshShape
+        The mesh.
+    places : tuple of Value and View
+        Addresses of source and destination, positions of the router and of the destination.
+    toward : Value
+        Directions that lead toward the destination.
+    alternate : Value
+        As of ``WiredFork``.
+    """
+    across, along = wire(m, "across", toward & 0b1010), wire(m, "along", toward & 0b0101)
+    return WiredFork(
+        *places,
+        columns=tuple(place.x for place in mesh.plan.places),
+        across=across,
+        along=along,
+        east=across[DIRECTIONS.index("east")],
+        alternate=alternate,
+    )
 
 
 class RouteComputation(Unit):
@@ -112,24 +160,16 @@ class RouteComputation(Unit):
         super().__init__(members)
 
     def build(self, m: Module) -> None:
-        end, here, routing = self._end(m), self.here, ROUTINGS[self.mesh.routing]
-        east, west = routing.toward(m, here.x, end.x, self.mesh.width)
-        south, north = routing.toward(m, here.y, end.y, self.mesh.height)
-        # In the order of directions, with the local port last.
-        toward = wire(m, "toward", Cat(north, east, south, west, Const(0, 1)))
+        end, routing = self._end(m), ROUTINGS[self.mesh.routing]
+        # The local port is the last direction.
+        toward = wire(m, "toward", Cat(*toward_end(m, self.mesh, self.here, end), Const(0, 1)))
         arrived = wire(m, "arrived", ~toward.any())
-        across = wire(m, "across", toward & 0b01010)
-        along = wire(m, "along", toward & 0b00101)
-        fork = WiredFork(
-            *(self.source, self.destination, here, end),
-            columns=tuple(place.x for place in self.mesh.plan.places),
-            across=across,
-            along=along,
-            east=across[DIRECTIONS.index("east")],
-            alternate=self.alternate if routing.chooses else Const(0, 1),
-        )
+        alternate = self.alternate if routing.chooses else Const(0, 1)
+        places = (self.source, self.destination, self.here, end)
+        fork = wired_fork(m, self.mesh, places, toward, alternate)
         between = routing.between(m, fork)
-        leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))
+        onward = Mux(fork.across.any(), between, fork.along)
+        leads = wire(m, "leads", Mux(arrived, end.direction, onward))
         ports = [DIRECTIONS.index(one) for one in self.directions]
         m.d.comb += [
             self.exit.eq(one_hot_mux(Cat(leads[one] for one in ports), list(range(len(ports))))),
