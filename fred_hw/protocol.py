@@ -34,6 +34,7 @@ __all__ = [
     "Routes",
     "absent_fields",
     "buffer_names",
+    "channels_suffix",
     "most_buffer_flits",
 ]
 
@@ -187,6 +188,11 @@ def most_buffer_flits(channels: int) -> int:
         Virtual channels of each urgency class, a power of two; see ``ProtocolSpec.header``.
     """
     return (1 << HEADER_FIELDS["link_sequence"].bits - 1) // channels - 1
+
+
+def channels_suffix(channels: int) -> str:
+    """Return the part of a generated name for the virtual channels per urgency class."""
+    return "" if channels == 1 else f"_v{channels}"
 
 
 def buffer_names(channels: int) -> tuple[str, ...]:

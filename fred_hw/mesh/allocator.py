@@ -3,6 +3,7 @@
 from amaranth.hdl import Module
 
 from fred_hw.checks import check_int
+from fred_hw.protocol import channels_suffix
 from fred_hw.switch.matching import Matching, matching_members
 
 __all__ = ["Allocator"]
@@ -61,7 +62,7 @@ class Allocator(Matching):
     def __init__(self, *, ports: int, channels: int = 1) -> None:
         self.port_count = check_int("Allocator ports", ports, minimum=2)
         self.channels = check_int("Allocator channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"allocator_p{ports}{'' if channels == 1 else f'_v{channels}'}"
+        self.unit_name = f"allocator_p{ports}{channels_suffix(channels)}"
         super().__init__(matching_members(ports, channels))
 
     def build(self, m: Module) -> None:

@@ -10,7 +10,7 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.file_kinds import MESH
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.protocol import ADDRESSES, ProtocolSpec, most_buffer_flits
+from fred_hw.protocol import ADDRESSES, ProtocolSpec, channels_suffix, most_buffer_flits
 from fred_hw.spec import SwitchSpec
 
 from .plan import DIRECTIONS, MeshPlan
@@ -151,7 +151,7 @@ class ChannelledProtocol(ProtocolSpec):
     @property
     def suffix(self) -> str:
         """Part of a generated name for these sizes and the number of virtual channels."""
-        return f"{super().suffix}_v{self.each}"
+        return f"{super().suffix}{channels_suffix(self.each)}"
 
 
 class MeshSpec(FabricSpec, MeshShape):

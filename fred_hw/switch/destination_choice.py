@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, channels_suffix
 from fred_hw.unit import Unit
 
 __all__ = ["DestinationChoice"]
@@ -70,7 +70,7 @@ class DestinationChoice(Unit):
     def __init__(self, *, sources: int, channels: int = 1) -> None:
         self.sources = check_int("DestinationChoice sources", sources, minimum=1)
         self.channels = check_int("DestinationChoice channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"destination_choice_p{sources}{'' if channels == 1 else f'_v{channels}'}"
+        self.unit_name = f"destination_choice_p{sources}{channels_suffix(channels)}"
         buffers = DATA_COUNT * channels
         members = {
             "picks": In(sources).array(buffers),

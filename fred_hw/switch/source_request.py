@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.gates.select import any_of
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_COUNT, PASSES
+from fred_hw.protocol import DATA_COUNT, PASSES, channels_suffix
 from fred_hw.unit import Unit
 
 __all__ = ["SourceRequest"]
@@ -73,7 +73,7 @@ class SourceRequest(Unit):
     def __init__(self, *, destinations: int, channels: int = 1) -> None:
         self.destinations = check_int("SourceRequest destinations", destinations, minimum=1)
         self.channels = check_int("SourceRequest channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"source_request_p{destinations}{'' if channels == 1 else f'_v{channels}'}"
+        self.unit_name = f"source_request_p{destinations}{channels_suffix(channels)}"
         buffers = DATA_COUNT * channels
         of_buffers = ("coming", "spaces", "vacant")
         members = {name: In(destinations).array(buffers) for name in of_buffers}
