@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fred_hw.fabric_plan import FabricPlan
 from fred_hw.link.axis import AXIS_BACK, AXIS_FORTH
 
-from .ports import SHARED, Port, bit_range, head_of_top, link_ports
+from .ports import SHARED, Port, bit_range, head_of_top, instance, link_ports
 
 __all__ = ["LINK_WIRES", "FabricTop", "Module"]
 
@@ -184,13 +184,13 @@ class FabricTop:
             lines += [f"  wire {bit_range(n)}{wire};" for _, wire, n in one.tied if "'" not in wire]
             pins = one.pins(bool(line))
             own = {port: pins[port] for port, _, _ in one.module.ports}
-            lines += _instance(one.module.name, self.instance.format(one.unit), own)
+            lines += instance(one.module.name, self.instance.format(one.unit), own)
         links = [link for one in self._instances for link in one.sends.values() if link.pace]
         for number, link in enumerate(links if line else ()):
             bits = self.widths["tdata"]
             module = f"{line} #(.BITS({bits}), .NUMBER({number}), .PACE({link.pace}))"
             pins = {"clk": "clk", **link.pins("s_axis_"), **link.behind.pins("m_axis_")}
-            lines += _instance(module, f"u_{link.forth}line", pins)
+            lines += instance(module, f"u_{link.forth}line", pins)
         return "\n".join([*lines, *tail, "endmodule"]) + "\n"
 
     @cached_property
@@ -236,12 +236,3 @@ class FabricTop:
             for part in ("", _BEHIND) if behind else ("",):
                 for wire in LINK_WIRES if link.pace else ():
                     yield f"  wire {bit_range(self.widths[wire])}{link.forth}{part}{wire};"
-
-
-def _instance(module: str, name: str, pins: Mapping[str, str]) -> list[str]:
-    """Return the lines of an instance."""
-    return [
-        f"  {module} {name} (",
-        ",\n".join(f"    .{pin}({wire})" for pin, wire in pins.items()),
-        "  );",
-    ]

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import Component, In
 
 from fred_hw.link.axis import AXIS_BACK
 
-__all__ = ["SHARED", "Port", "bit_range", "head_of_top", "link_ports", "module_ports"]
+__all__ = ["SHARED", "Port", "bit_range", "head_of_top", "instance", "link_ports", "module_ports"]
 
 Port = tuple[str, str, int]
 """Name, direction ("input" or "output") and width in bits."""
@@ -38,6 +38,15 @@ def link_ports(prefix: str, widths: Mapping[str, int]) -> list[Port]:
 def bit_range(bits: int) -> str:
     """Return the range that precedes the name of a wire with a number of bits."""
     return f"[{bits - 1}:0] " if bits > 1 else ""
+
+
+def instance(module: str, name: str, pins: Mapping[str, str]) -> list[str]:
+    """Return the lines of an instance, given the wire at each port of its module."""
+    return [
+        f"  {module} {name} (",
+        ",\n".join(f"    .{port}({wire})" for port, wire in pins.items()),
+        "  );",
+    ]
 
 
 def head_of_top(name: str, ports: list[Port]) -> list[str]:

@@ -9,7 +9,7 @@ from fred_hw.formats.number_format import FORMATS
 from fred_hw.link.axis import AXIS_FORTH
 from gen.any_design import AnyDesign
 from gen.level import LEVELS
-from gen.ports import bit_range
+from gen.ports import bit_range, instance
 
 from .companion import COMPANIONS, Companion
 
@@ -51,9 +51,7 @@ def _head(design: AnyDesign) -> list[str]:
         *(f"  reg {bit_range(bits)}{name} = {int(name == 'rst')};" for name, bits in inputs),
         *(f"  wire {bit_range(bits)}{name};" for name, bits in outputs),
         "  integer failures = 0;",
-        f"  {design.name} dut (",
-        ",\n".join(f"    .{name}({name})" for name, _, _ in design.ports),
-        "  );",
+        *instance(design.name, "dut", {name: name for name, _, _ in design.ports}),
         "  always #1 clk = !clk;",
     ]
 

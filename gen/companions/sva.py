@@ -7,7 +7,7 @@ from gen.any_design import AnyDesign
 from gen.assertion import Assertion, assertion_module
 from gen.level import LEVELS
 from gen.link_assertions import link_module, observed_ports
-from gen.ports import Port
+from gen.ports import Port, instance
 from gen.register_assertions import register_assertions
 
 from .companion import COMPANIONS, Companion
@@ -39,8 +39,8 @@ def assertions(design: AnyDesign) -> str:
 
 def bind_file(design: AnyDesign) -> str:
     """Return the directive that binds the assertions to every instance of a design."""
-    pins = ",\n".join(f"  .{name}({name})" for name, _, _ in _observed(design))
-    return f"bind {design.name} {_top(design)} assertions (\n{pins}\n);\n"
+    pins = {name: name for name, _, _ in _observed(design)}
+    return "\n".join([f"bind {design.name}", *instance(_top(design), "assertions", pins), ""])
 
 
 def _top(design: AnyDesign) -> str:
@@ -63,7 +63,7 @@ def _checks(design: AnyDesign) -> tuple[list[str], list[Assertion]]:
             rules += _memory_rules(stream)
     for name in names:
         if name.startswith("s") and name.endswith("_axis_tuser"):
-            body.append(_instance(_link(design), name.removesuffix("_tuser"), design.spec))
+            body.append(_of_link(_link(design), name.removesuffix("_tuser"), design.spec))
     return body, [*rules, *_session_rules()]
 
 
@@ -74,13 +74,13 @@ def _observed(design: AnyDesign) -> list[Port]:
     return [port for port in design.ports if port[0] in used]
 
 
-def _instance(module: str, stream: str, spec: SwitchSpec) -> str:
-    """Return an instance of the checks of one link, named after the link."""
-    pins: list[str] = []
+def _of_link(module: str, stream: str, spec: SwitchSpec) -> str:
+    """Return the instance of the checks of one link, named after the link."""
+    pins: dict[str, str] = {}
     for name, _, _ in observed_ports(spec.data_width):
         side, _, wire = name.partition("_")
-        pins.append(f".{name}({side}{stream[1:]}_{wire})" if wire else f".{name}({name})")
-    return f"  {module} {stream} (\n    " + ",\n    ".join(pins) + "\n  );"
+        pins[name] = f"{side}{stream[1:]}_{wire}" if wire else name
+    return "\n".join(instance(module, stream, pins))
 
 
 def _pending(stream: str, request: str) -> list[str]:

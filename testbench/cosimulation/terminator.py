@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.endpoint.terminator import LinkTerminator
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
-from gen.ports import Port, head_of_top, module_ports
+from gen.ports import Port, head_of_top, instance, module_ports
 from testbench.sim.kept import Kept, kept
 from testbench.sim.runner import SimulationResult
 
@@ -53,6 +53,6 @@ def _pair(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
         ports += [(f"{end}_{name}", way, bits) for name, way, bits in own if name not in _SHARED]
     lines = head_of_top(_PAIR, ports)
     for end in "ab":
-        pins = [f".{name}({name if name in _SHARED else f'{end}_{name}'})" for name, _, _ in own]
-        lines += [f"  {unit.unit_name} {end} (", "    " + ",\n    ".join(pins), "  );"]
+        pins = {name: name if name in _SHARED else f"{end}_{name}" for name, _, _ in own}
+        lines += instance(unit.unit_name, end, pins)
     return Kept(_PAIR, "\n".join([emitter.verilog(), *lines, "endmodule", ""]))
