@@ -10,7 +10,7 @@ from typing import Any
 from fred_hw.protocol import HEADER_BITS
 from testbench.models.endpoint import Flit
 
-__all__ = ["Beat", "Watch"]
+__all__ = ["Beat", "StreamMonitor"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def bits(handle: Any) -> Callable[[], str]:
     return lambda: str(handle.value)
 
 
-class Watch:
+class StreamMonitor:
     """Monitor of the transfers on a stream; an offered word must be stable until accepted."""
 
     def __init__(self, dut: Any, prefix: str) -> None:

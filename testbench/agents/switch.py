@@ -21,7 +21,7 @@ from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, PhaseRun
 from testbench.stimulus.traffic import random_flit
 
-from .axis import Beat, Watch
+from .axis import Beat, StreamMonitor
 from .link import LinkPort
 from .measurements import record
 from .registers import Registers
@@ -51,7 +51,7 @@ class SwitchBench:
     ----------
     board : Scoreboard
         Expected packets.
-    inputs, outputs : list of Watch
+    inputs, outputs : list of StreamMonitor
         Flits on ``s<k>_axis`` and ``m<k>_axis``.
     probes : dict
         Internal signals by name; ``seen`` has for each the cycles in which it was not 0.
@@ -69,8 +69,8 @@ class SwitchBench:
         self.session_id = 77
         self.registers = Registers(spec)
         self.ports: list[LinkPort] = []
-        self.inputs: list[Watch] = []
-        self.outputs: list[Watch] = []
+        self.inputs: list[StreamMonitor] = []
+        self.outputs: list[StreamMonitor] = []
         self.board = Scoreboard(spec.ports)
         self.probes: dict[str, Any] = {}
         self.seen: dict[str, list[int]] = {}
@@ -109,8 +109,8 @@ class SwitchBench:
         dut = self.dut
         for port in range(self.spec.ports):
             self.ports.append(LinkPort(dut, self.spec, port, address(port), self.delay))
-            self.inputs.append(Watch(dut, f"s{port}_axis"))
-            self.outputs.append(Watch(dut, f"m{port}_axis"))
+            self.inputs.append(StreamMonitor(dut, f"s{port}_axis"))
+            self.outputs.append(StreamMonitor(dut, f"m{port}_axis"))
             assert len(dut[f"m{port}_axis_tuser"]) == USER_BITS
         return [one for port in self.ports for one in (port.source, port.sink)]
 
@@ -336,12 +336,12 @@ class SwitchBench:
         protocol = self.spec.protocol
         return 2000 + 8 * (protocol.timeout_cycles + protocol.nack_timeout_cycles)
 
-    def informed(self, watch: Watch) -> bool:
+    def informed(self, watch: StreamMonitor) -> bool:
         """Return whether credit limits of all virtual channels have crossed a stream."""
         circuits = {self.codec.unpack(beat.flit)["credit_circuit"] for beat in watch.beats}
         return circuits >= set(range(CONTROL))
 
-    def data(self, watch: Watch) -> list[Beat]:
+    def data(self, watch: StreamMonitor) -> list[Beat]:
         """Return the beats of a stream that carry payload."""
         return [beat for beat in watch.beats if not self.codec.unpack(beat.flit)["kind"]]
 

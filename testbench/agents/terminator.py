@@ -12,7 +12,7 @@ from fred_hw.link.axis import AXIS_FORTH
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
-from .axis import Watch
+from .axis import StreamMonitor
 from .deprecations import ignore_in_cocotbext_axi
 from .line import Line
 from .scoreboard import FlowKey, Packets
@@ -148,7 +148,7 @@ def connect(
     line: Line,
     now: Callable[[], int],
     stalls: Callable[[], bool],
-) -> Watch:
+) -> StreamMonitor:
     """Carry flits from one terminator to another from now on; return the monitor of the link.
 
     Parameters
@@ -162,7 +162,7 @@ def connect(
     now, stalls : callable
         Return the number of the current cycle, and whether the link takes no flit in the next.
     """
-    watch = Watch(dut, f"{source}_m_axis")
+    watch = StreamMonitor(dut, f"{source}_m_axis")
     into = {name: dut[f"{destination}_s_axis_{name}"] for name in AXIS_FORTH}
     ready = dut[f"{source}_m_axis_tready"]
 

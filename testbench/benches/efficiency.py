@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
 from fred_hw.published import FLIT_BYTES
-from testbench.agents.axis import Watch
+from testbench.agents.axis import StreamMonitor
 from testbench.agents.switch import SwitchBench
 
 __all__ = ["shares"]
@@ -14,7 +14,7 @@ HEADER_AND_CRC = HEADER_BITS + CRC_BITS
 PAYLOAD_BITS = 8 * FLIT_BYTES  # of a flit in the paper
 
 
-def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:
+def shares(bench: SwitchBench, watches: Iterable[StreamMonitor]) -> dict[str, float]:
     """Return shares of link cycles between the first and the last ack among data.
 
     That one is left out, so that each ack counts with the packets it is for.
@@ -23,7 +23,7 @@ def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:
     ----------
     bench : SwitchBench
         Whose flits they carry.
-    watches : iterable of Watch
+    watches : iterable of StreamMonitor
         Links that have carried data and acks at full load.
     """
     cycles = 0

@@ -9,7 +9,7 @@ import cocotb
 
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
-from testbench.agents.axis import Watch
+from testbench.agents.axis import StreamMonitor
 from testbench.agents.line import FaultyLink
 from testbench.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
@@ -82,7 +82,7 @@ async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
     source = max(range(NPUS), key=lambda npu: bench.routers_between(npu, hot))
     routers = bench.routers_between(source, hot)
 
-    def crossed(watch: Watch) -> list[int]:
+    def crossed(watch: StreamMonitor) -> list[int]:
         return [b.cycle for b in bench.data(watch) if bench.codec.unpack(b.flit)["circuit"] == 0]
 
     for wait in range(most + 2):

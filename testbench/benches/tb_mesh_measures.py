@@ -8,7 +8,7 @@ import cocotb
 from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import Kind
-from testbench.agents.axis import Watch
+from testbench.agents.axis import StreamMonitor
 from testbench.agents.measurements import record
 from testbench.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
@@ -114,7 +114,7 @@ async def ack_takes_as_long_at_every_router(dut: Any) -> None:
     """Measure ``router_message_cycles``: latency of an ack through a router."""
     bench = await started(dut)
 
-    def last_ack(watch: Watch) -> int:
+    def last_ack(watch: StreamMonitor) -> int:
         kinds = [bench.codec.unpack(beat.flit)["kind"] for beat in watch.beats]
         return watch.beats[max(k for k, kind in enumerate(kinds) if kind == Kind.ACK)].cycle
 

@@ -5,7 +5,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.protocol import GENERATIONS, KINDS
-from testbench.agents.axis import Watch
+from testbench.agents.axis import StreamMonitor
 from testbench.agents.line import FaultyLink
 from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
@@ -50,7 +50,7 @@ async def until_up(bench: SwitchBench) -> None:
         assert bench.cycle < end, "a link is not up in the registers"
 
 
-def first_link_sequences(bench: SwitchBench, watch: Watch) -> set[int]:
+def first_link_sequences(bench: SwitchBench, watch: StreamMonitor) -> set[int]:
     """Return the first link sequence number per virtual channel since the last handshake."""
     fields = [bench.codec.unpack(beat.flit) for beat in watch.beats]
     begin = max(k for k, one in enumerate(fields) if one["kind"] == HANDSHAKE)
