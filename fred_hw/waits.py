@@ -15,6 +15,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
+from .checks import check_choice
 from .fabric_plan import End, FabricPlan
 
 __all__ = ["ACCEPTANCE", "Dependency", "Wait", "WaitGraph", "wait_graph"]
@@ -93,7 +94,13 @@ def wait_graph(plan: FabricPlan[Any], acceptance: str = "bounded") -> WaitGraph:
         The fabric.
     acceptance : str
         One of ``ACCEPTANCE``.
+
+    Raises
+    ------
+    ValueError
+        ``acceptance`` is not one of them.
     """
+    check_choice("wait_graph acceptance", acceptance, ACCEPTANCE)
     edges: dict[Wait, dict[Wait, tuple[int, int]]] = {}
     for pair in permutations(range(plan.addresses), 2):
         for wait, needed in _of_message(plan, *pair, acceptance):

@@ -1,6 +1,6 @@
-"""Keywords of Verilog and SystemVerilog, which generated names must not be."""
+"""Keywords of Verilog, SystemVerilog and SystemRDL, which generated names must not be."""
 
-__all__ = ["KEYWORDS"]
+__all__ = ["KEYWORDS", "RDL_KEYWORDS"]
 
 _VERILOG = """
 always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign
@@ -33,3 +33,18 @@ virtual void wait_order weak wildcard with within
 
 KEYWORDS = frozenset(f"{_VERILOG} {_SYSTEMVERILOG}".split())
 """Reserved words of IEEE 1364-2005 and IEEE 1800-2017."""
+
+_RDL = """
+abstract accesstype addressingtype addrmap alias all bit boolean bothedge compact component
+componentwidth constraint default encode enum external false field fullalign hw inside internal
+level longint mem na negedge nonsticky number onreadtype onwritetype posedge property r rclr ref reg
+regalign regfile rset ruser rw rw1 signal string struct sw this true type unsigned w w1 wclr woclr
+woset wot wr wset wuser wzc wzs wzt
+"""
+"""Keywords of SystemRDL 2.0 (Accellera, section 4.4)."""
+
+_RDL_LATER = "alternate byte int precedencetype real shortint shortreal signed with within"
+"""Words that SystemRDL 2.0 reserves for later versions (section 4.4)."""
+
+RDL_KEYWORDS = frozenset(f"{_RDL} {_RDL_LATER}".split())
+"""Reserved words of SystemRDL 2.0."""

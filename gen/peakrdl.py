@@ -6,12 +6,12 @@ SystemRDL's compiler and PeakRDL are optional packages, imported where they are 
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
-__all__ = ["PEAKRDL_KINDS", "compile_rdl", "peakrdl_files"]
+__all__ = ["PEAKRDL_KINDS", "PeakRdlKind", "compile_rdl", "peakrdl_files"]
 
 
 def _html(top: Any, path: Path) -> None:
@@ -32,12 +32,30 @@ def _uvm(top: Any, path: Path) -> None:
     UVMExporter().export(top, str(path))
 
 
-PEAKRDL_KINDS: dict[str, tuple[str, Callable[[Any, Path], None]]] = {
-    "html": ("_html", _html),
-    "c": ("_peakrdl.h", _c),
-    "uvm": ("_ral_pkg.sv", _uvm),
+class PeakRdlKind(NamedTuple):
+    """An output of PeakRDL.
+
+    Parameters
+    ----------
+    package : str
+        Package that writes it.
+    ending : str
+        End of the name of its file, or folder for HTML.
+    export : callable
+        Writes it, given the top node of a description and the path.
+    """
+
+    package: str
+    ending: str
+    export: Callable[[Any, Path], None]
+
+
+PEAKRDL_KINDS = {
+    "html": PeakRdlKind("peakrdl-html", "_html", _html),
+    "c": PeakRdlKind("peakrdl-cheader", "_peakrdl.h", _c),
+    "uvm": PeakRdlKind("peakrdl-uvm", "_ral_pkg.sv", _uvm),
 }
-"""End of the name and exporter of each output; HTML is a folder."""
+"""Outputs of PeakRDL by name."""
 
 
 def compile_rdl(file: Path) -> Any:
@@ -94,9 +112,9 @@ def peakrdl_files(name: str, rdl: str, kinds: Sequence[str]) -> dict[str, bytes]
         output.mkdir()
         top = compile_rdl(source)
         for kind in kinds:
-            ending, export = PEAKRDL_KINDS[kind]
-            with needed(f"peakrdl-{kind}", f"PeakRDL output {kind}", "fred-hw[rdl]"):
-                export(top, output / f"{name}{ending}")
+            one = PEAKRDL_KINDS[kind]
+            with needed(one.package, f"PeakRDL output {kind}", "fred-hw[rdl]"):
+                one.export(top, output / f"{name}{one.ending}")
         for path in sorted(output.rglob("*")):
             if path.is_file():
                 files[str(path.relative_to(output))] = path.read_bytes()

@@ -5,19 +5,9 @@ import re
 
 from fred_hw.control.registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap
 
-__all__ = ["system_rdl"]
+from .keywords import RDL_KEYWORDS
 
-_KEYWORDS = {
-    *("abstract", "accesstype", "addressingtype", "addrmap", "alias", "all", "bit"),
-    *("boolean", "bothedge", "compact", "component", "componentwidth", "constraint"),
-    *("default", "encode", "enum", "external", "false", "field", "fullalign", "hw"),
-    *("inside", "internal", "level", "longint", "mem", "na", "negedge", "nonsticky"),
-    *("number", "onreadtype", "onwritetype", "posedge", "prop", "property", "r", "rclr"),
-    *("ref", "reg", "regalign", "regfile", "rset", "ruser", "rw", "rw1", "signal", "string"),
-    *("struct", "sw", "this", "true", "type", "unsigned", "w", "w1", "wclr", "woclr"),
-    *("woset", "wot", "wr", "wset", "wuser", "wzc", "wzs", "wzt"),
-}
-"""Reserved words of SystemRDL 2.0 (Accellera, section 4.4); identifiers like them are escaped."""
+__all__ = ["system_rdl"]
 
 _PROPERTIES = {
     "constant": "sw = r; hw = na;",
@@ -104,7 +94,7 @@ def _field(field: Field) -> list[str]:
 def _identifier(name: str) -> str:
     """Return a name as an identifier, escaped if it is a reserved word."""
     name = re.sub(r"\W", "_", name)
-    return f"\\{name}" if name in _KEYWORDS else name
+    return f"\\{name}" if name in RDL_KEYWORDS else name
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,7 @@ from .companion import COMPANIONS, Companion
 
 __all__ = ["timing_constraints"]
 
-_STATIC = ("session_id", "address")
+_STATIC = ("session_id", "address", "position")
 """Inputs that are constant from reset to reset."""
 
 

@@ -38,6 +38,11 @@ class Harness:
         Its ports, or those of the mutant.
     checks, covers : dict of str to Signal
         Conditions by name.
+
+    Raises
+    ------
+    ValueError
+        Two inputs, shown values, checks or covers have one name; from the methods.
     """
 
     def __init__(self, unit: Unit, mutant: Fault | None = None) -> None:
@@ -47,12 +52,13 @@ class Harness:
         self._inputs: list[Signal] = []
         self._outputs: list[Signal] = []
         self._assumed: list[Signal] = []
+        self._names: set[str] = set()
         self.checks: dict[str, Signal] = {}
         self.covers: dict[str, Signal] = {}
         inner, outer = unit.signature.flatten(unit), unit.signature.flatten(self.ports)
         for (path, member, theirs), (_, _, mine) in zip(inner, outer, strict=True):
             signal = AnyValue.cast(mine)
-            signal.name = "_".join(map(str, path))
+            signal.name = self._new("_".join(map(str, path)))
             if member.flow == In:
                 self._inputs.append(signal)
                 m.d.comb += theirs.eq(mine)
@@ -62,9 +68,16 @@ class Harness:
         if mutant:
             mutant.disturb(m, unit, self.ports)
 
+    def _new(self, name: str) -> str:
+        """Return a name that no input, shown value, check or cover has yet."""
+        if name in self._names:
+            raise ValueError(f"name of a signal of a harness must be new, not {name!r}")
+        self._names.add(name)
+        return name
+
     def free(self, shape: ShapeLike, name: str) -> Any:
         """Return a signal with any value in each cycle."""
-        signal = Signal(shape, name=name)
+        signal = Signal(shape, name=self._new(name))
         self._inputs.append(AnyValue.cast(signal))
         return signal
 
@@ -89,7 +102,7 @@ class Harness:
     def show(self, value: ValueLike, name: str) -> None:
         """Add a value to the table of a counterexample."""
         value = AnyValue.cast(value)
-        signal = Signal(len(value), name=name)
+        signal = Signal(len(value), name=self._new(name))
         self.m.d.comb += signal.eq(value)
         self._outputs.append(signal)
 
@@ -101,12 +114,12 @@ class Harness:
 
     def check(self, name: str, condition: ValueLike) -> None:
         """Add a condition to prove; inside ``m.If`` only where that holds."""
-        self.checks[name] = signal = Signal(init=1, name=f"check_{name}")
+        self.checks[name] = signal = Signal(init=1, name=self._new(f"check_{name}"))
         self.m.d.comb += signal.eq(condition)
 
     def cover(self, name: str, condition: ValueLike) -> None:
         """Add a condition that must be reachable under the assumptions."""
-        self.covers[name] = signal = Signal(name=f"cover_{name}")
+        self.covers[name] = signal = Signal(name=self._new(f"cover_{name}"))
         self.m.d.comb += signal.eq(condition)
 
     def netlist(self, cover: str | None = None) -> str:

@@ -11,7 +11,7 @@ from testbench.faults.fault import Fault
 
 from .harness import Harness
 
-__all__ = ["PROPERTIES", "Bound", "Property", "prove"]
+__all__ = ["COMBINATIONAL", "PROPERTIES", "Bound", "Property", "prove"]
 
 Conditions = Callable[[Harness, Any], None]
 
@@ -30,6 +30,10 @@ class Bound:
 
     cycles: int
     why: str
+
+
+COMBINATIONAL = Bound(1, "no registers: outputs depend on the inputs of the same cycle")
+"""Depth of the proof of a unit without registers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from docs.generate.proofs import RESULTS
 from testbench.formal.property import PROPERTIES
 
@@ -21,3 +23,10 @@ def test_every_listed_property_is_proven_and_can_fail() -> None:
         assert one["holds"] is True, name
         assert one["killed_after"] is not None, name
         assert one["covers"] and None not in one["covers"].values(), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_proven_netlist_is_that_of_today(name: str) -> None:
+    """A proof of another netlist must be repeated: fred formal."""
+    assert FOUND[name]["netlist_sha256"] == PROPERTIES[name].netlist_sha256()

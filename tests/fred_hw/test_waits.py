@@ -51,6 +51,12 @@ def test_a_torus_without_a_dateline_has_a_cycle(size: dict[str, int]) -> None:
     assert {one.wait.kind for one in found} == {"link queue"}
 
 
+def test_an_unknown_acceptance_is_refused() -> None:
+    message = "^wait_graph acceptance must be one of bounded, endless, not 'never'"
+    with pytest.raises(ValueError, match=message):
+        wait_graph(mesh("xy"), "never")
+
+
 def test_all_links_of_a_mesh_are_there() -> None:
     links = 2 * (4 * 4 + 5 * 3) + 2 * 20  # between routers, and of NPUs
     assert wait_graph(mesh("xy")).counts["link queue"] == links

@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,18 @@ def test_all_outputs_begin_with_the_name(files: dict[str, bytes]) -> None:
 
 def test_only_requested_outputs_are_made() -> None:
     assert list(peakrdl_files("one", system_rdl(REGISTERS), ["c"])) == ["one_peakrdl.h"]
+
+
+@pytest.mark.parametrize("kind", PEAKRDL_KINDS)
+def test_package_of_each_output_is_named_if_it_is_missing(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = PEAKRDL_KINDS[kind].package
+    assert version(package)
+    monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
+    monkeypatch.setitem(sys.modules, f"{package.replace('-', '_')}.exporter", None)
+    with pytest.raises(InputError, match=f"^{package}: must be installed"):
+        peakrdl_files("one", system_rdl(REGISTERS), [kind])
 
 
 def test_model_of_uvm_has_every_register(files: dict[str, bytes]) -> None:

@@ -9,8 +9,10 @@ import pytest
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.control.registers import Field, Register, RegisterMap
 from fred_hw.control.switch_map import switch_map
+from fred_hw.errors import InputError
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
+from gen.keywords import RDL_KEYWORDS
 from gen.peakrdl import compile_rdl
 from gen.system_rdl import system_rdl
 
@@ -72,6 +74,16 @@ def check_field(node: Any, field: Field) -> None:
     values = node.get_property("encode")
     named = {} if values is None else {one.name: one.value for one in values}
     assert named == {name: value for value, name in enumerate(field.names)}
+
+
+def test_every_keyword_is_reserved_by_the_compiler(tmp_path: Path) -> None:
+    file = tmp_path / "one.rdl"
+    for word in RDL_KEYWORDS:
+        file.write_text(f"addrmap top {{ reg {{ field {{}} a; }} \\{word}; }};")
+        assert compile_rdl(file).get_child_by_name(word) is not None
+        file.write_text(f"addrmap top {{ reg {{ field {{}} a; }} {word}; }};")
+        with pytest.raises(InputError):
+            compile_rdl(file)
 
 
 def test_reserved_words_and_quotation_marks_are_escaped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fred_hw.switch.unicast_router import UnicastRouter
 from testbench.faults.fault import broken
 from testbench.formal.configured import Word, configured
 from testbench.formal.harness import Harness
-from testbench.formal.property import Bound, prove
+from testbench.formal.property import COMBINATIONAL, prove
 
 __all__: list[str] = []
 
@@ -44,16 +44,13 @@ def _find_paths(c: Harness, u: Any, ports: int, middle: int) -> None:
     c.cover("permutation", Cat(own.any() for own in u.destination_of).all())
 
 
-_ONCE = Bound(1, "no registers: outputs depend on the inputs of the same cycle")
-
-
 @prove(
     lambda: UnicastRouter(ports=4, middle_switches=3),
     shows="With three middle subswitches every set of unicasts between different ports has paths: "
     "each output receives its source and nothing else.",
     omits="more ports than four",
     mutant=odd_source_collides,
-    bound=_ONCE,
+    bound=COMBINATIONAL,
 )
 def unicast_paths_exist(c: Harness, u: Any) -> None:
     _find_paths(c, u, 4, 3)
@@ -66,7 +63,7 @@ def unicast_paths_exist(c: Harness, u: Any) -> None:
     "output receives its source and nothing else.",
     omits="more ports than seven",
     mutant=odd_source_collides,
-    bound=_ONCE,
+    bound=COMBINATIONAL,
     fast=False,
 )
 def unicast_paths_exist_7(c: Harness, u: Any) -> None:

@@ -46,6 +46,12 @@ def test_clock_and_static_inputs_have_no_input_delay() -> None:
     assert "set_false_path" not in timing_constraints("top", PORTS[:2])
 
 
+def test_position_of_a_router_is_static() -> None:
+    router = generate(load_spec("mesh-5x4"), level="router")
+    text = router.files()[f"{router.name}.sdc"]
+    assert text.endswith("set_false_path -from [get_ports {position session_id}]\n")
+
+
 def test_clock_of_the_specification_is_that_of_the_constraints() -> None:
     design = generate(load_spec("tiny-2", {"clock_ns": 1.25}))
     text = design.files()[f"{design.name}.sdc"]

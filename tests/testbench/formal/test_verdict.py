@@ -1,5 +1,6 @@
 """Tests of testbench.formal.verdict: proofs, and that none of them is unable to fail."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,26 @@ def test_proof_without_a_bound_has_an_invariant(tmp_path: Path) -> None:
     assert (verdict.method, verdict.covers, verdict.killed_after) == ("induction", {"most": 6}, 5)
     assert verdict.invariant > 0
     assert not verdict.trace
+
+
+@pytest.mark.parametrize(
+    ("add", "name"),
+    [
+        (lambda c: c.free(1, "twice"), "twice"),
+        (lambda c: c.show(c.ports.step, "twice"), "twice"),
+        (lambda c: c.check("twice", c.ports.step), "check_twice"),
+        (lambda c: c.cover("twice", c.ports.step), "cover_twice"),
+        (lambda c: c.free(1, "step"), "step"),
+    ],
+    ids=["free", "show", "check", "cover", "port"],
+)
+def test_two_signals_with_one_name_are_refused(add: Callable[[Harness], None], name: str) -> None:
+    c = Harness(Counter())
+    if name != "step":
+        add(c)
+    message = f"^name of a signal of a harness must be new, not '{name}'$"
+    with pytest.raises(ValueError, match=message):
+        add(c)
 
 
 def test_counterexample_is_a_shortest_trace_of_the_ports(tmp_path: Path) -> None:
