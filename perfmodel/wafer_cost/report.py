@@ -148,11 +148,8 @@ class CostModel:
     @property
     def kinds(self) -> tuple[ChipletKind, ...]:
         """Kinds of chiplets."""
-        return self._kinds_of(self.wafer)
-
-    def _kinds_of(self, wafer: WaferSpec) -> tuple[ChipletKind, ...]:
         return chiplet_kinds(
-            wafer, npu_bytes_per_s=self.npu_bytes_per_s, io_bytes_per_s=self.io_bytes_per_s
+            self.wafer, npu_bytes_per_s=self.npu_bytes_per_s, io_bytes_per_s=self.io_bytes_per_s
         )
 
     @property
@@ -219,6 +216,13 @@ class CostModel:
             total += one.chiplets * price
         return total
 
+    def _price_if_any(self, kinds: Sequence[ChipletKind], density: float) -> float | None:
+        """Return the price as ``_price`` does; None also if a chiplet does not fit on a wafer."""
+        try:
+            return self._price(kinds, density)
+        except ValueError:
+            return None
+
     def wiring_rows(self, density: float) -> Iterator[WiringRow]:
         """Yield the links by kind, with the edge they need at a density."""
         for one in wiring(
@@ -257,12 +261,12 @@ class CostModel:
             The wafer is no tree of two levels, no wafer is within the bounds, or the
             strategy does not compile.
         """
-        planes = min(64, int(self.npu_bytes_per_s / least_port_bytes_per_s + 1e-9))
+        planes = int(self.npu_bytes_per_s / least_port_bytes_per_s + 1e-9)
         found = best_of_each(
             wafers_like(self.wafer, most_chiplets, planes),
             density,
             largest_mm2=largest_mm2,
-            price=(lambda kinds: self._price(kinds, density)) if self._priced else None,
+            price=(lambda kinds: self._price_if_any(kinds, density)) if self._priced else None,
             npu_bytes_per_s=self.npu_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
         )

@@ -78,6 +78,13 @@ def test_search_at_the_published_port_rate(fred: Fred) -> None:
     assert "Wafers of least area by number of L1 switches" in fred.out("cost", "--search")
 
 
+def test_candidates_too_large_for_a_wafer_have_no_price(fred: Fred) -> None:
+    words = ("--search", "--max-area", "25000", *ASSUMED, "--wafer-price", "10000")
+    found = fred.json("cost", *words)["search"]
+    assert found and all(one["price"] > 0 for one in found)
+    assert all(one["largest_mm2"] < 20000 for one in found)
+
+
 def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> None:
     fred.out("cost", *PRICES, "--csv", "c.csv")
     with (place / "c.csv").open() as file:
