@@ -27,7 +27,7 @@ __all__ = [
 class KindRow:
     """A kind of chiplets at a density of I/O; its figures are those of one chiplet."""
 
-    density: float
+    gb_per_s_per_mm: float
     name: str
     chiplets: int
     gb_per_s: float
@@ -45,11 +45,11 @@ class DensityRow:
 
     Parameters
     ----------
-    density : float
+    gb_per_s_per_mm : float
         Density [GB/s/mm].
     chiplets : int
         Number of chiplets.
-    area_mm2, share : float
+    area_mm2, share_percent : float
         Area of all, and its share of the area at the first density [%].
     chiplet_price, assembled_price : float or None
         Price of known-good chiplets, and that over the yield of bonding.
@@ -57,10 +57,10 @@ class DensityRow:
         Yield of all switches as one area of a wafer, and the price of a wafer over it.
     """
 
-    density: float
+    gb_per_s_per_mm: float
     chiplets: int
     area_mm2: float
-    share: float
+    share_percent: float
     chiplet_price: float | None
     assembled_price: float | None
     monolithic_yield: float | None

@@ -16,7 +16,10 @@ from perfmodel.published import IO_BYTES_PER_S, NPU_L1_BYTES_PER_S
 
 from .chiplets import LIKE_FIELDS, ChipletKind, area_mm2, chiplet_kinds, tree_wafer
 
-__all__ = ["Candidate", "best_of_each", "wafers_like"]
+__all__ = ["FIELD_MM2", "Candidate", "best_of_each", "wafers_like"]
+
+FIELD_MM2 = 26.0 * 33.0
+"""Largest exposure field of a lithography scanner, 26 mm x 33 mm [mm2] (Nikon, NSR scanners)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,13 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from docs.generate.reference import EXAMPLES
+from fred_cli.commands.cost import command
+from perfmodel.published import IO_BYTES_PER_S, IO_GB_PER_S_PER_MM, NPU_L1_BYTES_PER_S
+from perfmodel.wafer_cost.search import FIELD_MM2
 from tests.fred_cli.fred import Fred
 
 WAFER = str(EXAMPLES / "wafer-20.yaml")
@@ -17,12 +21,24 @@ PRICES = (*ASSUMED, "--wafer-price", "10000", "--test-price", "5", "--bond-yield
 def test_the_published_wafer_is_the_default(fred: Fred) -> None:
     found = fred.json("cost")
     assert found == fred.json("cost", WAFER)
-    areas = [(one["density"], round(one["area_mm2"])) for one in found["densities"]]
+    areas = [(one["gb_per_s_per_mm"], round(one["area_mm2"])) for one in found["densities"]]
     assert areas == [(107.4, 20771), (250, 3833), (1000, 1260)]
-    assert found["densities"][1]["share"] == pytest.approx(18.46, abs=0.01)
+    assert found["densities"][1]["share_percent"] == pytest.approx(18.46, abs=0.01)
     assert [one["links"] for one in found["wiring"]] == [100, 90, 100]
     assert found["search"] is None and found["faults"] == [] and found["bonded_yield"] is None
     assert all(one["price"] is None and one["die_yield"] is None for one in found["chiplets"])
+
+
+def test_defaults_are_the_published_figures(fred: Fred) -> None:
+    options = {one.name: one for one in command.params if isinstance(one, click.Option)}
+    assert options["npu_bandwidth"].default == NPU_L1_BYTES_PER_S / 1e9
+    assert options["io_bandwidth"].default == IO_BYTES_PER_S / 1e9
+    first, second, third = IO_GB_PER_S_PER_MM
+    assert f"[default: {first}, {second} and {third}, the" in str(options["densities"].help)
+    assert f"[default: {FIELD_MM2:g}, a scanner's" in str(options["max_area"].help)
+    found = fred.json("cost", "--search", "--max-chiplets", "60", "--density", "50")
+    given = ("--search", "--max-chiplets", "60", "--density", "50", "--max-area", f"{FIELD_MM2}")
+    assert found == fred.json("cost", *given, "--min-port-bandwidth", "46.875")
 
 
 def test_no_prices_without_assumptions(fred: Fred) -> None:
