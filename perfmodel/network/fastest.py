@@ -66,7 +66,8 @@ def fastest_fixed(topology: Topology, asked: Request, size: Size, own_s: float) 
     """Return a request with the fastest algorithm, including those that run only on request.
 
     Of the algorithms that ``select.left_out`` names, only those are built whose lower bound is
-    below ``own_s`` and the time of all others.
+    below ``own_s`` and the time of all others. A network model without lower bounds builds none of
+    them, since nothing would limit how many.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ def fastest_fixed(topology: Topology, asked: Request, size: Size, own_s: float) 
         Time of the algorithm that is compared with the result [s].
     """
     fixed_s, name = _Search(topology, asked, size, partial(candidates, automatic=False)).fastest()
+    if not find_model(asked.network_model).never_faster_than_links:
+        return replace(asked, algorithm=name)
     late = _Search(topology, asked, size, left_out).stage(
         Stage(asked.pattern), min(own_s, fixed_s), first=True, last=True
     )
