@@ -197,8 +197,9 @@ def test_what_auto_leaves_out_is_built_only_with_lower_bounds(
 
     monkeypatch.setattr(select, "MAX_SEARCHED", 19)
     monkeypatch.setattr("perfmodel.network.fastest.prepare", recorded)
-    how = {"algorithm": "synthesized", "network_model": network_model}
-    run_collective(torus, "all_gather", 64 << 10, **how)
+    run_collective(
+        torus, "all_gather", 64 << 10, algorithm="synthesized", network_model=network_model
+    )
     late = left_out(torus, "all_gather", [range(20)])
     assert "multitree" in late and bool(names & {*late}) == built
 
