@@ -125,6 +125,7 @@ def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> N
             ("--collectives", "ring"),
             "cost: --collectives: must be given with --strategy, not alone",
         ),
+        (("--strategy", "MP"), "error: --strategy: must be of the form MP2-DP5-PP2, not 'MP'"),
         (("--strategy", "MP40-DP1-PP1"), "npus: must be 40 or more for strategy MP40-DP1-PP1"),
         (
             ("--search", "--max-area", "2"),
