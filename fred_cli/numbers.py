@@ -50,13 +50,8 @@ class IntegerFrom(click.IntRange):
             raise _refused(value, param, wanted) from None
 
 
-class Number(click.ParamType):
-    """A finite number in a range.
-
-    Parameters
-    ----------
-    least, most : float
-        The range, both ends included.
+class Number(click.FloatRange):
+    """A finite number in a range, both ends included.
 
     Raises
     ------
@@ -64,18 +59,12 @@ class Number(click.ParamType):
         The text is no number, or is out of range.
     """
 
-    name = "number"
-
-    def __init__(self, least: float, most: float) -> None:
-        self.least, self.most = least, most
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        wanted = f"a number from {self.min:g} to {self.max:g}"
         try:
-            found = float(value)
-        except ValueError:
-            found = float("nan")
-        if not self.least <= found <= self.most:
-            raise _refused(value, param, f"a number from {self.least:g} to {self.most:g}")
+            found = super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise _refused(value, param, wanted) from None
+        if found != found:  # FloatRange accepts NaN, which is neither below nor above
+            raise _refused(value, param, wanted)
         return found

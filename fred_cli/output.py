@@ -158,7 +158,9 @@ def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
     except FieldError as error:
         raise InputError(spec or source, error.field, error.message) from None
     except (ValueError, TypeError) as error:
-        raise InputError(source, field, str(error)) from None
+        # The message of a check of a single value starts with the name of the option.
+        message = str(error).removeprefix(f"{source.removeprefix('--').replace('-', '_')} ")
+        raise InputError(source, field, message) from None
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from .published import Published
 __all__ = [
     "NETWORKS",
     "THEMIS_MEAN_SPEEDUP",
-    "THEMIS_RUNS",
     "THEMIS_SPEEDUP",
     "THEMIS_TRAINING",
     "THEMIS_UTILIZATION",
@@ -54,14 +53,6 @@ THEMIS_TRAINING: Mapping[str, Gain] = {
     "DLRM": _gain("1.30", "1.77", "1.33"),
     "Transformer-1T": _gain("1.25", "1.53", "1.26"),
 }
-
-THEMIS_RUNS: Mapping[str, tuple[str, int]] = {
-    "ResNet-152": ("MP1-DP1024-PP1", 32),
-    "GNMT": ("MP1-DP1024-PP1", 128),
-    "DLRM": ("MP1-DP1024-PP1-EP1024", 512),
-    "Transformer-1T": ("MP128-DP8-PP1", 16),
-}
-"""Strategy and samples per replica of the simulated iterations, as reconstructed."""
 
 THEMIS_UTILIZATION: Mapping[tuple[str, str], Published] = {
     ("dimension_order", "fifo"): Published("56.31", _DIGEST),

@@ -25,13 +25,13 @@ from .saturation import MESH_PAGE, draw_saturation, saturation_page
 from .studies import RESULTS, STUDIES, draw_study
 from .waves import WAVES
 
-__all__ = ["DIAGRAMS", "FIGURES", "documents"]
+__all__ = ["DIAGRAMS", "FIGURES", "WHOLE", "documents"]
 
 FIGURES = DOCS / "figures"
 DIAGRAMS = {path.stem: read_blocks(path) for path in sorted(FIGURES.glob("*.yaml"))}
 
 
-_WHOLE: dict[Path, Callable[[], str]] = {
+WHOLE: dict[Path, Callable[[], str]] = {
     UNITS: lambda: catalogue(DIAGRAMS),
     NAMES: names,
     COMMAND_LINE: command_line,
@@ -61,7 +61,7 @@ def documents() -> dict[Path, str]:
     found[FIGURES / "idea.svg"] = draw_idea()
     found[FIGURES / "idea-static.svg"] = draw_idea(animated=False)
     found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}
-    return {**found, **{path: make() for path, make in (_WHOLE | _WITH_PARTS).items()}}
+    return {**found, **{path: make() for path, make in (WHOLE | _WITH_PARTS).items()}}
 
 
 def _differences() -> Iterator[str]:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from testbench.formal.verdict import Verdict
+
 from .pages import DOCS
 
 __all__ = ["RESULTS", "proofs_page"]
@@ -59,7 +61,7 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
     for one in found["properties"]:
         killed = one["killed_after"]
         yield (
-            f"| [{one['name']}](#{one['name']}) | {_plain(one['unit'])} | {_method(one)} "
+            f"| [{one['name']}](#{one['name']}) | {_plain(one['unit'])} | {Verdict(**one).depth} "
             f"| {killed} | {one['seconds']:.1f} |"
         )
 
@@ -67,12 +69,6 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
 def _plain(name: str) -> str:
     """Return a name as plain text of Markdown."""
     return name.replace("_", r"\_")
-
-
-def _method(one: dict[str, Any]) -> str:
-    if one["cycles"] is None:
-        return f"induction, {one['invariant']} clauses"
-    return f"bounded, {one['cycles']} cycle{'s' if one['cycles'] != 1 else ''}"
 
 
 def _properties(properties: list[dict[str, Any]]) -> Iterator[str]:

@@ -24,7 +24,7 @@ def _column(name: str, title: str, form: str = "{}") -> Column:
 
 KINDS = Columns(
     [
-        Column(attrgetter("density"), "density_gb_per_s_per_mm"),
+        Column(attrgetter("gb_per_s_per_mm"), "gb_per_s_per_mm"),
         Column(attrgetter("name"), "name", "chiplet", number=False),
         _column("chiplets", "chiplets"),
         _column("gb_per_s", "GB/s each way", "{:,.1f}"),
@@ -50,10 +50,10 @@ WIRING = Columns(
 
 DENSITIES = Columns(
     [
-        _column("density", "I/O density [GB/s/mm]", "{:g}"),
+        _column("gb_per_s_per_mm", "I/O density [GB/s/mm]", "{:g}"),
         _column("chiplets", "chiplets"),
         _column("area_mm2", "area [mm2]", "{:,.0f}"),
-        _column("share", "share of first area [%]", "{:.2f}"),
+        _column("share_percent", "share of first area [%]", "{:.2f}"),
         _column("chiplet_price", "known-good chiplets", "{:,.0f}"),
         _column("assembled_price", "per good wafer", "{:,.0f}"),
         _column("monolithic_yield", "monolithic yield", "{:.3g}"),

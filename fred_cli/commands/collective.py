@@ -246,8 +246,12 @@ def _refuse_small(size: str, pattern: str, npus: int) -> None:
 
 def _refuse_merged(algorithm: str, network_model: str, files: Sequence[Path]) -> None:
     """Fail if all chunks are exported from a model that merges chunks of the same order."""
-    if files and network_model in ("packet", "roce"):
-        message = f"must be with network model fluid, unaware or aware for {algorithm}"
+    from perfmodel.network.model import NETWORK_MODELS
+    from perfmodel.network.run import FLUID
+
+    if files and NETWORK_MODELS[network_model].lockstep:
+        *names, last = (FLUID, *(name for name, one in NETWORK_MODELS.items() if not one.lockstep))
+        message = f"must be with network model {', '.join(names)} or {last} for {algorithm}"
         raise InputError("--export", "", f"{message}, not {network_model}")
 
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_FIELD_MM2 = 858.0
-"""Image field of lithography scanners, 26 mm x 33 mm [mm2]."""
-
 
 @click.command(
     "cost", cls=Command, example="fred cost examples/wafer-20.yaml --strategy MP2-DP5-PP2 --search"
@@ -238,12 +235,14 @@ def _searched(
     strategy: "Strategy | None",
 ) -> "list[SearchRow]":
     """Return the best wafers; without a bound, ports are those of up to 64 planes."""
+    from perfmodel.wafer_cost.search import FIELD_MM2
+
     least = model.npu_bytes_per_s / 64 if least_gb_per_s is None else least_gb_per_s * 1e9
     rows = model.search_rows(
         density,
         most_chiplets=most_chiplets,
         least_port_bytes_per_s=least,
-        largest_mm2=most_mm2 or _FIELD_MM2,
+        largest_mm2=most_mm2 or FIELD_MM2,
         strategy=strategy,
     )
     return [*rows]
@@ -265,8 +264,8 @@ def _say(
     from fred_cli.columns.cost import DENSITIES, FAULTS, KINDS, SEARCH, WIRING
 
     totals: Sequence[DensityRow] = tables["densities"]
-    first = totals[0].density
-    kinds = [one for one in tables["chiplets"] if one.density == first]
+    first = totals[0].gb_per_s_per_mm
+    kinds = [one for one in tables["chiplets"] if one.gb_per_s_per_mm == first]
     known = _known(KINDS, kinds)
     known.print(f"Switch chiplets at {first:g} GB/s/mm; figures of one chiplet", kinds)
     _known(DENSITIES, totals).print("All switch chiplets of the wafer", totals)

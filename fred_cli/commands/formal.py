@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_FOLDER = Path("build/formal")
+"""Where the files for the solver are kept."""
+
 _property_name = Named(names_in("testbench.formal.property", "PROPERTIES"))
 
 
@@ -47,6 +50,7 @@ def command(
     """
     from fred_hw.choices import not_one_of
     from fred_hw.errors import InputError
+    from gen.write import check_folder
     from testbench.formal.netlist import FormalError
     from testbench.formal.property import PROPERTIES
     from testbench.formal.verdict import tools, verify
@@ -64,27 +68,25 @@ def command(
         refuse_given("path", message="must be given without --list")
         _list([PROPERTIES[name] for name in chosen], as_json)
         return 0
+    check_folder(_FOLDER)
     found: list[Verdict] = []
     try:
         versions = tools()
         for number, name in enumerate(chosen, 1):
             with progress(f"{name}, {number} of {len(chosen)}"):
-                folder = Path("build") / "formal" / name
-                found.append(verify(PROPERTIES[name], folder, seconds=seconds))
+                found.append(verify(PROPERTIES[name], _FOLDER / name, seconds=seconds))
     except FormalError as error:
         raise InputError("formal", "", str(error)) from None
-    result = {
-        "tools": versions,
-        "properties": found,
-        "failed": [x.name for x in found if not x.passed],
-    }
+    failed = [one.name for one in found if not one.passed]
+    result = {"tools": versions, "properties": found, "failed": failed}
     if path:
         write_json(result, path)
     if as_json:
         print_json(result)
     else:
         _print(found, versions)
-    return int(not all(one.passed for one in found))
+        print(f"failed: {', '.join(failed)}" if failed else f"passed: {len(found)} of {len(found)}")
+    return int(bool(failed))
 
 
 def _list(chosen: Sequence["Property"], as_json: bool) -> None:
@@ -115,8 +117,6 @@ def _print(found: Sequence[Any], versions: dict[str, str]) -> None:
     for one in found:
         if one.trace:
             _print_trace(one)
-    failed = [one.name for one in found if not one.passed]
-    print(f"failed: {', '.join(failed)}" if failed else f"all {len(found)} properties hold")
 
 
 def _print_trace(one: Any) -> None:

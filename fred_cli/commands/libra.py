@@ -9,6 +9,7 @@ import click
 from fred_cli.columns.libra import COLUMNS
 from fred_cli.command import Command
 from fred_cli.names import names_in
+from fred_cli.numbers import Number
 from fred_cli.options import InputPath, NameChoice, as_json_option, csv_option, refuse_given
 from fred_cli.output import print_json
 from fred_hw.errors import InputError
@@ -40,7 +41,7 @@ _objectives = NameChoice(names_in("perfmodel.libra.problem", "OBJECTIVES"))
     "--weight",
     "weights",
     multiple=True,
-    type=float,
+    type=Number(1e-9, 1e9),
     help="Weight of each --workload, in the same order; 1 by default.",
 )
 @click.option("--network", type=InputPath(), metavar="FILE.yml", help="Network of the workloads.")
@@ -170,9 +171,6 @@ def _of_files(
     dimensions, tiers = authors.load_network(network)
     if prices:
         dimensions = authors.with_prices(dimensions, tiers, prices)
-    for one in weights:
-        if not 1e-9 <= one <= 1e9:
-            raise InputError("--weight", "", f"must be a number from 1e-09 to 1e+09, not {one}")
     found = [
         authors.load_workload(path, authors.load_communicator(groups, dimensions), weight)
         for path, groups, weight in zip(

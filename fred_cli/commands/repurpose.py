@@ -10,7 +10,7 @@ import click
 from fred_cli.columns.repurpose import BASELINES, LATENCIES, LAYERS
 from fred_cli.command import Command
 from fred_cli.names import names_in
-from fred_cli.numbers import Integer
+from fred_cli.numbers import Integer, Number
 from fred_cli.options import (
     InputPath,
     ListingOption,
@@ -28,6 +28,7 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 _MOST_WORKERS = 4096
+_PENALTY = Number(0, 1e30)
 
 
 @click.command(
@@ -56,16 +57,16 @@ _MOST_WORKERS = 4096
 )
 @click.option(
     "--max-error",
-    type=float,
+    type=_PENALTY,
     default=0.05,
     show_default=True,
     help="Largest relative change of the output on the calibration data; determines --lambda1 "
     "unless that is given.",
 )
 @click.option(
-    "--lambda0", type=float, default=0.0, show_default=True, help="Penalty of a kept weight."
+    "--lambda0", type=_PENALTY, default=0.0, show_default=True, help="Penalty of a kept weight."
 )
-@click.option("--lambda1", type=float, help="Penalty of an activation or a weight that crosses.")
+@click.option("--lambda1", type=_PENALTY, help="Penalty of an activation or a weight that crosses.")
 @click.option(
     "--form",
     type=NameChoice(names_in("perfmodel.repurpose.pruning", "FORMS")),
@@ -139,10 +140,9 @@ def command(
     from perfmodel.repurpose.restructure import Options
     from perfmodel.repurpose.weights_file import check_ending, weights_bytes
 
-    _number("--max-error", max_error)
     penalties = Penalties(
-        _number("--lambda0", lambda0),
-        _number("--lambda1", 0.0 if lambda1 is None else lambda1),
+        lambda0,
+        0.0 if lambda1 is None else lambda1,
         "edge" if form == "edge" else "activation",
     )
     if not 1 <= workers <= _MOST_WORKERS:
@@ -210,13 +210,6 @@ def _network(model: Path, architecture: Path | None) -> Any:
     from perfmodel.repurpose.reader import read_network
 
     return read_network(model, load_architecture(architecture) if architecture else None)
-
-
-def _number(option: str, value: float) -> float:
-    """Return a number of 0 or more; fail for any other value."""
-    if not 0 <= value <= 1e30:
-        raise InputError(option, "", f"must be a number from 0 to 1e+30, not {value}")
-    return value
 
 
 def _pairs(option: str, texts: Sequence[str], what: str) -> dict[str, list[int]]:

@@ -85,8 +85,10 @@ def command(
     Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
     otherwise the timing is the estimate of Yosys.
     """
-    if (spec_source is None) == (verilog is None):
+    if spec_source is None and verilog is None:
         raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
+    if spec_source is not None:
+        refuse_given("verilog", message="must be left out with SPEC")
     if (verilog is None) != (top is None):
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     if verilog is not None:

@@ -62,11 +62,14 @@ def fastest(topology: Topology, asked: Request, size: Size) -> Request:
     return replace(asked, algorithm=name)
 
 
-def fastest_fixed(topology: Topology, asked: Request, size: Size, own_s: float) -> Request:
-    """Return a request with the fastest algorithm, including those that run only on request.
+def fastest_fixed(
+    topology: Topology, asked: Request, size: Size, own_s: float
+) -> tuple[Request, float]:
+    """Return a request with the fastest algorithm, also of those only on request, and its time [s].
 
     Of the algorithms that ``select.left_out`` names, only those are built whose lower bound is
-    below ``own_s`` and the time of all others.
+    below ``own_s`` and the time of all others. A network model without lower bounds builds none of
+    them, since nothing would limit how many.
 
     Parameters
     ----------
@@ -76,10 +79,13 @@ def fastest_fixed(topology: Topology, asked: Request, size: Size, own_s: float) 
         Time of the algorithm that is compared with the result [s].
     """
     fixed_s, name = _Search(topology, asked, size, partial(candidates, automatic=False)).fastest()
+    if not find_model(asked.network_model).never_faster_than_links:
+        return replace(asked, algorithm=name), fixed_s
     late = _Search(topology, asked, size, left_out).stage(
         Stage(asked.pattern), min(own_s, fixed_s), first=True, last=True
     )
-    return replace(asked, algorithm=late[1] if late and late[0] < fixed_s else name)
+    fixed_s, name = min((fixed_s, name), late or (inf, ""), key=lambda one: one[0])
+    return replace(asked, algorithm=name), fixed_s
 
 
 class _Search:

@@ -103,6 +103,8 @@ class NetworkModel:
         Whether it can time transfers that join or fork in switches.
     never_faster_than_links : bool
         Whether no link carries more payload than its bandwidth and payload share allow.
+    instead : str
+        Why the model cannot time the tasks of a workload, and what runs it; empty if it can.
     details : callable
         Returns figures by their names in JSON, of what ``prepare`` returned and a chunk [B].
     """
@@ -114,6 +116,7 @@ class NetworkModel:
     lines_as_one: bool = False
     in_network: bool = True
     never_faster_than_links: bool = True
+    instead: str = ""
     details: Callable[[Any, float], Mapping[str, Any]] = lambda _timed, _chunk_bytes: {}
 
 

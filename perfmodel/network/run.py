@@ -377,8 +377,7 @@ def _chosen(
     if not (name in ALGORITHMS and ALGORITHMS[name].falls_back):
         return asked, {}
     own_s = prepare(topology, asked).time_s(size)
-    fixed = fastest_fixed(topology, asked, size, own_s)
-    fixed_s = prepare(topology, fixed).time_s(size)
+    fixed, fixed_s = fastest_fixed(topology, asked, size, own_s)
     fell_back = own_s > fixed_s
     compared: dict[str, float | str] = {f"{name}_time_s": own_s, "fixed_time_s": fixed_s}
     compared |= {"fixed_algorithm": fixed.algorithm, "fell_back": fell_back}

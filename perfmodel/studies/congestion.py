@@ -118,18 +118,28 @@ def _rings(
 
 
 def _dlrm(topology: Topology) -> Workload:
-    """Return the communication of an iteration of DLRM.
+    """Return the communication of an iteration of DLRM on all GPUs of a network."""
+    work, everyone = Workload(), range(topology.npus)
+    size = _PER_GPU_BYTES / topology.npus
+    _add_dlrm(work, topology, size, [everyone], [topology.ring_order(everyone)])
+    return work
+
+
+def _add_dlrm(
+    work: Workload,
+    topology: Topology,
+    size: float,
+    groups: Sequence[Sequence[int]],
+    rings: Sequence[Sequence[int]],
+) -> None:
+    """Add the communication of an iteration of DLRM with a vector of a size for each member [B].
 
     An all-to-all of embeddings forward; then one of their gradients, and at the same time an
-    all-reduce of the gradients of the dense layers, twice as large.
+    all-reduce of the gradients of the dense layers on rings, twice as large.
     """
-    work = Workload()
-    everyone = [range(topology.npus)]
-    size = _PER_GPU_BYTES / topology.npus
-    middle = work.add_join(_exchanges(work, topology, everyone, int(size / 4)))
-    _exchanges(work, topology, everyone, int(size / 4), [middle])
-    _rings(work, topology, [topology.ring_order(everyone[0])], int(size / 2), middle)
-    return work
+    middle = work.add_join(_exchanges(work, topology, groups, int(size / 4)))
+    _exchanges(work, topology, groups, int(size / 4), [middle])
+    _rings(work, topology, rings, int(size / 2), middle)
 
 
 WORKLOADS: Mapping[str, Callable[[Topology], Workload]] = {
@@ -198,9 +208,7 @@ def _between_wafers(workload: str, npus: int, nics: int) -> Sequence[CongestionP
     elif workload == "all-to-all":
         _exchanges(work, topology, groups, int(size))
     else:
-        middle = work.add_join(_exchanges(work, topology, groups, int(size / 4)))
-        _exchanges(work, topology, groups, int(size / 4), [middle])
-        _rings(work, topology, groups, int(size / 2), middle)
+        _add_dlrm(work, topology, size, groups, groups)
     return tuple(_points("wafers of FRED", workload, topology, work))
 
 

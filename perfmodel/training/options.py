@@ -135,7 +135,8 @@ def _algorithm_listing() -> str:
 
 
 def _network_models() -> Iterable[str]:
-    return ("fluid", "packet", "roce")
+    models = _found("network.model", "NETWORK_MODELS")
+    return [name for name, one in models.items() if not one.instead]
 
 
 def _network_listing() -> str:
@@ -143,19 +144,10 @@ def _network_listing() -> str:
     return f"{', or '.join(f'{name}: {models[name].description}' for name in _network_models())}."
 
 
-_OF_TRACES = {
-    **dict.fromkeys(
-        ("unaware", "aware"),
-        "which simulates all messages of traces together (fred estimate --network)",
-    ),
-    "loggops": "which takes GOAL schedules and traces (fred estimate)",
-}
-"""Why a network model cannot run the tasks of a workload, and what runs it."""
-
-
 def _check_network_model(value: str) -> None:
     if value not in (known := tuple(_network_models())):
-        reason = f", {_OF_TRACES[value]}" if value in _OF_TRACES else ""
+        models = _found("network.model", "NETWORK_MODELS")
+        reason = f", {models[value].instead}" if value in models else ""
         raise InputError("", "network_model", not_one_of(value, known) + reason)
 
 

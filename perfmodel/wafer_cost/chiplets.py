@@ -8,7 +8,7 @@ the logic's area, and shared out by micro-switches times the rate of a port.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from fred_hw.compiler.shape import microswitch_counts
@@ -22,6 +22,7 @@ from perfmodel.published import (
 )
 
 __all__ = [
+    "LIKE_FIELDS",
     "ChipletKind",
     "Wiring",
     "area_mm2",
@@ -30,6 +31,9 @@ __all__ = [
     "tree_wafer",
     "wiring",
 ]
+
+LIKE_FIELDS = ("middle_switches", "protocol")
+"""Fields of a switch that ``tree_wafer`` takes from another wafer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class ChipletKind:
         Level and ports, such as ``L1, 12 ports``.
     chiplets : int
         How many there are on the wafer.
+    level : int
+        Level of their switch: 1 next to NPUs.
     ports, middle_switches : int
         Of their interconnect.
     port_bytes_per_s : float
@@ -53,6 +59,7 @@ class ChipletKind:
 
     name: str
     chiplets: int
+    level: int
     ports: int
     middle_switches: int
     port_bytes_per_s: float
@@ -101,7 +108,14 @@ class Wiring:
 
 
 def tree_wafer(
-    *, npus: int, controllers: int, l1s: int, planes: int, parts: int, uplinks: int
+    *,
+    npus: int,
+    controllers: int,
+    l1s: int,
+    planes: int,
+    parts: int,
+    uplinks: int,
+    like: WaferSpec | None = None,
 ) -> WaferSpec:
     """Return a wafer of L1 switches below one L2; one L1 needs no L2.
 
@@ -115,6 +129,8 @@ def tree_wafer(
         Chiplets of the L2 in a plane.
     uplinks : int
         Links of each L1 chiplet to the L2.
+    like : WaferSpec, optional
+        Wafer of which all other fields are taken. Those of its first switch apply to each switch.
 
     Raises
     ------
@@ -122,10 +138,11 @@ def tree_wafer(
         There is no such wafer. A ``ValueError``.
     """
     up = uplinks if l1s > 1 else 0
+    kept = {name: getattr(like.switches[0], name) for name in LIKE_FIELDS} if like else {}
     switches: list[dict[str, object]] = []
     if up:
         ports = l1s * up // parts
-        switches.append({"name": "l2", "chiplets": parts * planes, "ports": ports})
+        switches.append({"name": "l2", "chiplets": parts * planes, "ports": ports, **kept})
     first = 0
     for number in range(l1s):
         own = [each // l1s + (number < each % l1s) for each in (npus, controllers)]
@@ -138,10 +155,12 @@ def tree_wafer(
                 "uplinks": up,
                 "npus": [*range(first, first + own[0])],
                 "controllers": own[1],
+                **kept,
             }
         )
         first += own[0]
-    return WaferSpec.model_validate({"npus": npus, "planes": planes, "switches": switches})
+    fields = {"npus": npus, "planes": planes, "switches": switches}
+    return like.with_changes(**fields) if like else WaferSpec.model_validate(fields)
 
 
 @cache
@@ -174,22 +193,12 @@ def chiplet_kinds(
         )
         ports = len(entry.npus) + entry.uplinks / entry.uplink_cycles + down
         rate = ports * port + entry.controllers * io_bytes_per_s / wafer.planes
-        name = f"L{wafer.level(number)}, {entry.ports} ports"
-        kind = ChipletKind(name, 0, entry.ports, entry.middle_switches, port, rate)
+        level = wafer.level(number)
+        name = f"L{level}, {entry.ports} ports"
+        kind = ChipletKind(name, 0, level, entry.ports, entry.middle_switches, port, rate)
         counts[kind] += entry.chiplets
-    kinds = [
-        ChipletKind(
-            one.name, count, one.ports, one.middle_switches, one.port_bytes_per_s, one.bytes_per_s
-        )
-        for one, count in counts.items()
-    ]
-    return tuple(sorted(kinds, key=_place))
-
-
-def _place(kind: ChipletKind) -> tuple[int, int, float]:
-    """Return the place of a kind in a table: its level, then the largest first."""
-    level = int(kind.name[1:].partition(",")[0])
-    return level, -kind.ports, -kind.bytes_per_s
+    kinds = [replace(one, chiplets=count) for one, count in counts.items()]
+    return tuple(sorted(kinds, key=lambda one: (one.level, -one.ports, -one.bytes_per_s)))
 
 
 def area_mm2(kinds: Sequence[ChipletKind], density: float) -> float:

@@ -27,7 +27,7 @@ __all__ = [
 class KindRow:
     """A kind of chiplets at a density of I/O; its figures are those of one chiplet."""
 
-    density: float
+    gb_per_s_per_mm: float
     name: str
     chiplets: int
     gb_per_s: float
@@ -45,11 +45,11 @@ class DensityRow:
 
     Parameters
     ----------
-    density : float
+    gb_per_s_per_mm : float
         Density [GB/s/mm].
     chiplets : int
         Number of chiplets.
-    area_mm2, share : float
+    area_mm2, share_percent : float
         Area of all, and its share of the area at the first density [%].
     chiplet_price, assembled_price : float or None
         Price of known-good chiplets, and that over the yield of bonding.
@@ -57,10 +57,10 @@ class DensityRow:
         Yield of all switches as one area of a wafer, and the price of a wafer over it.
     """
 
-    density: float
+    gb_per_s_per_mm: float
     chiplets: int
     area_mm2: float
-    share: float
+    share_percent: float
     chiplet_price: float | None
     assembled_price: float | None
     monolithic_yield: float | None
@@ -148,11 +148,8 @@ class CostModel:
     @property
     def kinds(self) -> tuple[ChipletKind, ...]:
         """Kinds of chiplets."""
-        return self._kinds_of(self.wafer)
-
-    def _kinds_of(self, wafer: WaferSpec) -> tuple[ChipletKind, ...]:
         return chiplet_kinds(
-            wafer, npu_bytes_per_s=self.npu_bytes_per_s, io_bytes_per_s=self.io_bytes_per_s
+            self.wafer, npu_bytes_per_s=self.npu_bytes_per_s, io_bytes_per_s=self.io_bytes_per_s
         )
 
     @property
@@ -219,6 +216,13 @@ class CostModel:
             total += one.chiplets * price
         return total
 
+    def _price_if_any(self, kinds: Sequence[ChipletKind], density: float) -> float | None:
+        """Return the price as ``_price`` does; None also if a chiplet does not fit on a wafer."""
+        try:
+            return self._price(kinds, density)
+        except ValueError:
+            return None
+
     def wiring_rows(self, density: float) -> Iterator[WiringRow]:
         """Yield the links by kind, with the edge they need at a density."""
         for one in wiring(
@@ -257,12 +261,12 @@ class CostModel:
             The wafer is no tree of two levels, no wafer is within the bounds, or the
             strategy does not compile.
         """
-        planes = min(64, int(self.npu_bytes_per_s / least_port_bytes_per_s + 1e-9))
+        planes = int(self.npu_bytes_per_s / least_port_bytes_per_s + 1e-9)
         found = best_of_each(
             wafers_like(self.wafer, most_chiplets, planes),
             density,
             largest_mm2=largest_mm2,
-            price=(lambda kinds: self._price(kinds, density)) if self._priced else None,
+            price=(lambda kinds: self._price_if_any(kinds, density)) if self._priced else None,
             npu_bytes_per_s=self.npu_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
         )

@@ -1,20 +1,25 @@
 """Search over wafers of L1 switches below one L2 for the least area, or price, of their switches.
 
-All candidates have the NPUs, I/O controllers and rates of a given wafer, and the same rate between
-an L1 and the L2 for each of its NPUs. They differ in the number of L1 switches, the chiplets of a
-switch (an L1 has one for each plane, and the rate of a port is that of an NPU over the planes) and
-thus in the ports of a chiplet. A candidate is legal if ``WaferSpec`` accepts it.
+All candidates have the NPUs, I/O controllers, rates, format, lanes and protocol of a given wafer,
+and the same rate between an L1 and the L2 for each NPU. They differ in the number of L1 switches,
+the chiplets of a switch (an L1 has one for each plane, and the rate of a port is that of an NPU
+over the planes) and thus in the ports of a chiplet. A candidate is legal if ``WaferSpec`` accepts
+it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fred_hw.wafer.spec import WaferSpec
 from perfmodel.published import IO_BYTES_PER_S, NPU_L1_BYTES_PER_S
 
-from .chiplets import ChipletKind, area_mm2, chiplet_kinds, tree_wafer
+from .chiplets import LIKE_FIELDS, ChipletKind, area_mm2, chiplet_kinds, tree_wafer
 
-__all__ = ["Candidate", "best_of_each", "wafers_like"]
+__all__ = ["FIELD_MM2", "Candidate", "best_of_each", "wafers_like"]
+
+FIELD_MM2 = 26.0 * 33.0
+"""Largest exposure field of a lithography scanner, 26 mm x 33 mm [mm2] (Nikon, NSR scanners)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +82,15 @@ def wafers_like(wafer: WaferSpec, most_chiplets: int, most_planes: int) -> Itera
     Raises
     ------
     ValueError
-        The wafer does not have equal L1 switches below one L2, or one switch alone.
+        The wafer is neither one switch alone nor L1 switches below one L2, its L1 switches differ
+        in their uplinks for each NPU, or its switches differ in a field of ``LIKE_FIELDS``.
     """
     share = _uplinks_per_npu(wafer)
     for l1s in range(1, wafer.npus + 1):
         up = share * wafer.npus / l1s
-        if wafer.npus % l1s or (l1s > 1 and up != round(up)):
+        if wafer.npus % l1s or (l1s > 1 and up.denominator > 1):
             continue
-        uplinks = round(up) if l1s > 1 else 0
+        uplinks = int(up) if l1s > 1 else 0
         for parts in range(1, uplinks + 1) if l1s > 1 else (0,):
             if parts and uplinks % parts:
                 continue
@@ -97,20 +103,27 @@ def wafers_like(wafer: WaferSpec, most_chiplets: int, most_planes: int) -> Itera
                         planes=planes,
                         parts=parts,
                         uplinks=uplinks,
+                        like=wafer,
                     )
                 except ValueError:  # no legal wafer, in any number of planes
                     break
 
 
-def _uplinks_per_npu(wafer: WaferSpec) -> float:
+def _uplinks_per_npu(wafer: WaferSpec) -> Fraction:
     """Return the rate from an L1 to the L2 for each of its NPUs, in rates of an NPU."""
-    below = wafer.below(wafer.root)
+    below, top = wafer.below(wafer.root), wafer.switches[wafer.root]
     if not below:
-        return 1.0
+        return Fraction(1)
     l1s = [wafer.switches[one] for one in below]
-    if any(wafer.below(one) for one in below) or wafer.switches[wafer.root].npus:
-        raise ValueError("switches must be L1s below one L2 without NPUs, not another tree")
-    shares = {one.uplinks / one.uplink_cycles / max(1, len(one.npus)) for one in l1s}
+    if any(map(wafer.below, below)) or top.npus or top.controllers or not all(x.npus for x in l1s):
+        raise ValueError(
+            "switches must be L1s with NPUs below one L2 without NPUs and I/O controllers, "
+            "not another tree"
+        )
+    for name in LIKE_FIELDS:
+        if any(getattr(one, name) != getattr(top, name) for one in l1s):
+            raise ValueError(f"switches must all have the same {name}, not different ones")
+    shares = {Fraction(one.uplinks, one.uplink_cycles * len(one.npus)) for one in l1s}
     if len(shares) > 1:
         raise ValueError(
             "switches must have the same uplinks for each NPU in all L1s, not different ones"

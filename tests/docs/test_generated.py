@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from docs.generate.__main__ import DIAGRAMS, DOCS
+from docs.generate.__main__ import DIAGRAMS, DOCS, WHOLE
 from docs.generate.catalogue import parts as told
 from docs.generate.catalogue import sizes, units
 from docs.generate.files import found_files, says
+from docs.generate.pages import PAGES
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.formats.number_format import FORMATS
@@ -78,3 +79,7 @@ def test_sizes_lead_to_the_files_that_go_by_them() -> None:
     # No hardware goes by it, but for the least number of buffers: the compiler does.
     assert list(found["round_trip_cycles"]) == ["mesh/algorithms/hierarchical.py"]
     assert not ProtocolSpec.model_fields.keys() - found.keys()
+
+
+def test_every_generated_page_has_its_text() -> None:
+    assert sorted(WHOLE) == sorted(PAGES)

@@ -10,7 +10,7 @@ __all__: list[str] = []
 
 
 def _refuse(_topology: Topology, _schedule: Schedule, _conditions: Conditions) -> NoReturn:
-    *names, last = (name for name in NETWORK_MODELS if name != "loggops")
+    *names, last = (name for name, one in NETWORK_MODELS.items() if one.prepare is not _refuse)
     able = f"{', '.join(names)} or {last}"
     message = f"must be {able} for a topology, not loggops, which takes GOAL schedules and traces"
     raise CannotTimeError("network_model", "", message)
@@ -23,6 +23,7 @@ NETWORK_MODELS.add(
         _refuse,
         chunk_bytes=lambda _, size_bytes: size_bytes,
         in_network=False,
+        instead="which takes GOAL schedules and traces (fred estimate)",
     ),
     rank=4,
 )

@@ -13,6 +13,7 @@ NETWORK_MODELS.add(
         chunk_bytes=lambda _, size_bytes: size_bytes,
         lockstep=False,
         in_network=False,
+        instead="which simulates all messages of traces together (fred estimate --network)",
         never_faster_than_links=False,
     ),
     rank=2,

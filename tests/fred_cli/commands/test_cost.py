@@ -4,9 +4,13 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from docs.generate.reference import EXAMPLES
+from fred_cli.commands.cost import command
+from perfmodel.published import IO_BYTES_PER_S, IO_GB_PER_S_PER_MM, NPU_L1_BYTES_PER_S
+from perfmodel.wafer_cost.search import FIELD_MM2
 from tests.fred_cli.fred import Fred
 
 WAFER = str(EXAMPLES / "wafer-20.yaml")
@@ -17,12 +21,24 @@ PRICES = (*ASSUMED, "--wafer-price", "10000", "--test-price", "5", "--bond-yield
 def test_the_published_wafer_is_the_default(fred: Fred) -> None:
     found = fred.json("cost")
     assert found == fred.json("cost", WAFER)
-    areas = [(one["density"], round(one["area_mm2"])) for one in found["densities"]]
+    areas = [(one["gb_per_s_per_mm"], round(one["area_mm2"])) for one in found["densities"]]
     assert areas == [(107.4, 20771), (250, 3833), (1000, 1260)]
-    assert found["densities"][1]["share"] == pytest.approx(18.46, abs=0.01)
+    assert found["densities"][1]["share_percent"] == pytest.approx(18.46, abs=0.01)
     assert [one["links"] for one in found["wiring"]] == [100, 90, 100]
     assert found["search"] is None and found["faults"] == [] and found["bonded_yield"] is None
     assert all(one["price"] is None and one["die_yield"] is None for one in found["chiplets"])
+
+
+def test_defaults_are_the_published_figures(fred: Fred) -> None:
+    options = {one.name: one for one in command.params if isinstance(one, click.Option)}
+    assert options["npu_bandwidth"].default == NPU_L1_BYTES_PER_S / 1e9
+    assert options["io_bandwidth"].default == IO_BYTES_PER_S / 1e9
+    first, second, third = IO_GB_PER_S_PER_MM
+    assert f"[default: {first}, {second} and {third}, the" in str(options["densities"].help)
+    assert f"[default: {FIELD_MM2:g}, a scanner's" in str(options["max_area"].help)
+    found = fred.json("cost", "--search", "--max-chiplets", "60", "--density", "50")
+    given = ("--search", "--max-chiplets", "60", "--density", "50", "--max-area", f"{FIELD_MM2}")
+    assert found == fred.json("cost", *given, "--min-port-bandwidth", "46.875")
 
 
 def test_no_prices_without_assumptions(fred: Fred) -> None:
@@ -78,6 +94,13 @@ def test_search_at_the_published_port_rate(fred: Fred) -> None:
     assert "Wafers of least area by number of L1 switches" in fred.out("cost", "--search")
 
 
+def test_candidates_too_large_for_a_wafer_have_no_price(fred: Fred) -> None:
+    words = ("--search", "--max-area", "25000", *ASSUMED, "--wafer-price", "10000")
+    found = fred.json("cost", *words)["search"]
+    assert found and all(one["price"] > 0 for one in found)
+    assert all(one["largest_mm2"] < 20000 for one in found)
+
+
 def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> None:
     fred.out("cost", *PRICES, "--csv", "c.csv")
     with (place / "c.csv").open() as file:
@@ -102,6 +125,7 @@ def test_table_has_a_row_for_each_kind_and_density(fred: Fred, place: Path) -> N
             ("--collectives", "ring"),
             "cost: --collectives: must be given with --strategy, not alone",
         ),
+        (("--strategy", "MP"), "error: --strategy: must be of the form MP2-DP5-PP2, not 'MP'"),
         (("--strategy", "MP40-DP1-PP1"), "npus: must be 40 or more for strategy MP40-DP1-PP1"),
         (
             ("--search", "--max-area", "2"),

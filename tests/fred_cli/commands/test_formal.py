@@ -7,27 +7,10 @@ from typing import Any
 
 import pytest
 
-from fred_cli.main import main
 from testbench.formal.property import PROPERTIES, Bound, Property
+from tests.fred_cli.fred import Fred
 
 NAME = "fifo-keeps-order"
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs the command, and returns status and outputs."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["fred", "formal", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    monkeypatch.chdir(tmp_path)
-    return run
 
 
 @pytest.fixture
@@ -44,38 +27,43 @@ def refuted() -> Iterator[str]:
         yield one.name
 
 
-def test_formal_prints_proofs_and_writes_them(run: Any) -> None:
-    status, said, _ = run(NAME, "--output", "proofs.json")
-    assert status == 0
-    assert "all 1 properties hold" in said
+def test_formal_prints_proofs_and_writes_them(fred: Fred, place: Path) -> None:
+    said = fred.out("formal", NAME, "--output", "proofs.json")
+    assert said.endswith("passed: 1 of 1\n")
     assert "proven" in said and "induction" in said and "refuted in 2" in said
-    written = json.loads(Path("proofs.json").read_text())
+    written = json.loads((place / "proofs.json").read_text())
     assert written["failed"] == []
     (one,) = written["properties"]
     assert (one["name"], one["unit"], one["holds"]) == (NAME, "fifo_w2_d4", True)
     assert one["covers"] == {"full": 5, "followed_word_leaves": 2}
 
 
-def test_formal_prints_a_counterexample(run: Any, refuted: str) -> None:
-    status, said, _ = run(refuted)
+def test_formal_prints_a_counterexample(fred: Fred, refuted: str) -> None:
+    status, said, _ = fred("formal", refuted)
     assert status == 1
     assert "counterexample of never_two" in said
-    assert f"failed: {refuted}" in said
+    assert said.endswith(f"failed: {refuted}\n")
     rows = [line.split() for line in said.splitlines()]
     assert next(row for row in rows if row[:1] == ["used"])[2:] == ["0", "1", "2"]
 
 
-def test_formal_lists_properties(run: Any) -> None:
-    status, said, _ = run("--list", "--json")
-    assert status == 0
-    assert json.loads(said)["properties"] == {name: one.shows for name, one in PROPERTIES.items()}
+def test_formal_lists_properties(fred: Fred) -> None:
+    found = fred.json("formal", "--list")
+    assert found == {"properties": {name: one.shows for name, one in PROPERTIES.items()}}
 
 
-def test_formal_refuses_an_unknown_property(run: Any) -> None:
-    status, said, wrong = run("fifo-keep-order")
-    assert (status, said) == (2, "")
+def test_formal_refuses_an_unknown_property(refused: Callable[..., str]) -> None:
+    wrong = refused("formal", "fifo-keep-order")
     assert wrong.startswith("error: NAME: must be one of the ")
-    assert wrong.endswith("did you mean 'fifo-keeps-order'?\n")
+    assert wrong.endswith("did you mean 'fifo-keeps-order'?")
+
+
+def test_formal_refuses_a_file_in_place_of_its_folder(
+    place: Path, refused: Callable[..., str]
+) -> None:
+    (place / "build").mkdir()
+    (place / "build/formal").write_text("")
+    assert refused("formal", NAME) == "error: build/formal: must be a folder, not a file"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +74,6 @@ def test_formal_refuses_an_unknown_property(run: Any) -> None:
     ],
 )
 def test_formal_refuses_options_that_do_not_apply(
-    words: tuple[str, ...], message: str, run: Any
+    words: tuple[str, ...], message: str, refused: Callable[..., str]
 ) -> None:
-    assert run(*words) == (2, "", f"error: {message}\n")
+    assert refused("formal", *words) == f"error: {message}"

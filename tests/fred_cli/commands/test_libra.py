@@ -93,7 +93,7 @@ constraints: [b0 = 5]
             (*GPT_3, "--weight", "1", "--weight", "2"),
             "--weight: must be given once for each --workload, 1 times, not 2",
         ),
-        ((*GPT_3, "--weight", "-2"), "--weight: must be a number from 1e-09 to 1e+09, not -2.0"),
+        ((*GPT_3, "--weight", "-2"), "--weight: must be a number from 1e-09 to 1e+09, not '-2'"),
         ((DESIGN, *GPT_3), "libra: --workload: must not be given with DESIGN"),
         ((DESIGN, "--weight", "2"), "libra: --weight: must not be given with DESIGN"),
         ((DESIGN, *GPT_3[-2:]), "libra: --prices: must not be given with DESIGN"),

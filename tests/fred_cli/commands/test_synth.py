@@ -169,7 +169,7 @@ def test_progress_is_told(
         ),
         (
             "synth tiny-2 --verilog twice.v --top twice --liberty tiny.lib",
-            r"synth: SPEC: must be given, or --verilog and --top in its place",
+            r"synth: --verilog: must be left out with SPEC",
         ),
         (
             "synth --verilog twice.v --top twice --liberty tiny.lib --level switch",

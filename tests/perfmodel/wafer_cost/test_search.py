@@ -2,8 +2,15 @@
 
 import pytest
 
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.wafer.load import load_wafer
-from perfmodel.wafer_cost.chiplets import ChipletKind, chiplet_kinds, published_wafer
+from fred_hw.wafer.spec import WaferSpec
+from perfmodel.wafer_cost.chiplets import (
+    ChipletKind,
+    chiplet_kinds,
+    published_wafer,
+    tree_wafer,
+)
 from perfmodel.wafer_cost.search import best_of_each, wafers_like
 from tests.fred_hw.wafer.test_plane import EXAMPLES
 
@@ -14,6 +21,22 @@ def test_the_published_wafer_is_among_the_candidates() -> None:
     found = [chiplet_kinds(one) for one in wafers_like(WAFER, 35, 64)]
     assert chiplet_kinds(WAFER) in found
     assert all(sum(kind.chiplets for kind in one) <= 35 for one in found)
+
+
+def test_uplinks_that_are_no_binary_share_of_an_npu_are_kept() -> None:
+    own = tree_wafer(npus=27, controllers=0, l1s=9, planes=4, parts=7, uplinks=7)
+    assert own in list(wafers_like(own, 64, 4))
+
+
+def test_candidates_keep_the_hardware_of_the_wafer() -> None:
+    protocol = ProtocolSpec(phases=8)
+    entries = [one.with_changes(middle_switches=4) for one in WAFER.switches]
+    own = WAFER.with_changes(switches=entries, lanes=16, format="bf16", protocol=protocol)
+    found = list(wafers_like(own, 35, 64))
+    assert own in found
+    for one in found:
+        assert (one.lanes, one.format, one.protocol.phases) == (16, "bf16", 8)
+        assert {entry.middle_switches for entry in one.switches} == {4}
 
 
 def test_candidates_keep_the_rates_of_npus_and_uplinks() -> None:
@@ -71,3 +94,47 @@ def test_unequal_switches_are_refused() -> None:
     odd = type(WAFER).model_validate(data)
     with pytest.raises(ValueError, match="same uplinks for each NPU in all L1s"):
         list(wafers_like(odd, 35, 64))
+
+
+def _changed(number: int, **fields: object) -> WaferSpec:
+    entries = list(WAFER.switches)
+    entries[number] = entries[number].with_changes(**fields)
+    return WAFER.with_changes(switches=entries)
+
+
+@pytest.mark.parametrize(
+    ("wafer", "message"),
+    [
+        (_changed(2, middle_switches=4), "must all have the same middle_switches, not different"),
+        (_changed(0, protocol=WAFER.protocol), "must all have the same protocol, not different"),
+        (
+            load_wafer(str(EXAMPLES / "wafer-20.yaml")).with_changes(
+                npus=2,
+                planes=1,
+                switches=[
+                    {"name": "l2", "chiplets": 1, "ports": 3, "controllers": 1},
+                    {
+                        "name": "a",
+                        "above": "l2",
+                        "chiplets": 1,
+                        "ports": 2,
+                        "uplinks": 1,
+                        "npus": [0],
+                    },
+                    {
+                        "name": "b",
+                        "above": "l2",
+                        "chiplets": 1,
+                        "ports": 2,
+                        "uplinks": 1,
+                        "npus": [1],
+                    },
+                ],
+            ),
+            "below one L2 without NPUs and I/O controllers, not another tree",
+        ),
+    ],
+)
+def test_wafers_that_the_search_cannot_keep_are_refused(wafer: WaferSpec, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        list(wafers_like(wafer, 35, 64))

@@ -13,7 +13,9 @@ from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import MAX_SEARCHED, build_schedule, candidates, left_out
+from perfmodel.network.prepared import Prepared, Request, prepare
 from perfmodel.network.run import profile, run_collective, run_collectives
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology, shared_topology
 from tests.examples import examples
 from tests.perfmodel.collectives.forests import random_network
@@ -181,6 +183,25 @@ def test_it_is_never_slower_than_what_auto_leaves_out(
     found = run_collective(torus, "all_gather", size_bytes, algorithm="synthesized")
     assert found.details["fixed_algorithm"] == fastest
     assert found.details["fixed_time_s"] == min(times.values())
+
+
+@pytest.mark.parametrize(("network_model", "built"), [("fluid", True), ("unaware", False)])
+def test_what_auto_leaves_out_is_built_only_with_lower_bounds(
+    network_model: str, built: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torus, names = parse_topology("torus:5x4"), set[str]()
+
+    def recorded(topology: Topology, asked: Request) -> Prepared:
+        names.add(asked.algorithm)
+        return prepare(topology, asked)
+
+    monkeypatch.setattr(select, "MAX_SEARCHED", 19)
+    monkeypatch.setattr("perfmodel.network.fastest.prepare", recorded)
+    run_collective(
+        torus, "all_gather", 64 << 10, algorithm="synthesized", network_model=network_model
+    )
+    late = left_out(torus, "all_gather", [range(20)])
+    assert "multitree" in late and bool(names & {*late}) == built
 
 
 @pytest.mark.slow
