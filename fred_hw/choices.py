@@ -9,6 +9,9 @@ __all__ = ["did_you_mean", "find_choice", "not_one_of"]
 _LIST = 100
 """Largest number of characters of a list of choices in an error message."""
 
+_SUGGESTED = 3
+"""Largest number of suggestions."""
+
 
 def find_choice(value: object, choices: Iterable[str]) -> str | None:
     """Return the choice that ``value`` names, or None.
@@ -28,13 +31,19 @@ def _plain(name: str) -> str:
 def did_you_mean(value: object, choices: Iterable[str]) -> str:
     """Return ``; did you mean 'NAME'?`` for the closest choice, or an empty text.
 
-    Hyphens, underscores and spaces do not matter, so ``allreduce`` suggests ``all_reduce``.
+    Hyphens, underscores and spaces do not matter, so ``allreduce`` suggests ``all_reduce``. Two or
+    three choices that begin with the value are all suggested: ``fp8`` has ``fp8_e4m3`` and
+    ``fp8_e5m2``.
     """
     if not isinstance(value, str) or len(value) > _LIST:
         return ""
     by_letters = {_letters(choice): choice for choice in choices}
-    close = get_close_matches(_letters(value), by_letters, n=1)
-    return f"; did you mean {by_letters[close[0]]!r}?" if close else ""
+    given = _letters(value)
+    close = [name for name in by_letters if name.startswith(given)]
+    if not given or not 2 <= len(close) <= _SUGGESTED:
+        close = get_close_matches(given, by_letters, n=1)
+    names = " or ".join(repr(by_letters[name]) for name in close)
+    return f"; did you mean {names}?" if close else ""
 
 
 def not_one_of(

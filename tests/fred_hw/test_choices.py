@@ -28,6 +28,12 @@ def test_close_names_are_suggested(value: str, suggested: str) -> None:
     assert did_you_mean(value, NAMES) == f"; did you mean {suggested!r}?"
 
 
+def test_all_names_with_the_given_beginning_are_suggested() -> None:
+    formats = ("fp16", "fp8_e4m3", "fp8_e5m2", "int8")
+    assert did_you_mean("fp8", formats) == "; did you mean 'fp8_e4m3' or 'fp8_e5m2'?"
+    assert did_you_mean("", formats[:3]) == ""
+
+
 @pytest.mark.parametrize("value", ["bert", "", 3, None, "all_reduce" * 20])
 def test_nothing_is_suggested_where_nothing_is_close(value: object) -> None:
     assert did_you_mean(value, NAMES) == ""
