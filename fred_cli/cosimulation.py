@@ -13,6 +13,7 @@ from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
 if TYPE_CHECKING:
+    from fred_hw.mesh.spec import MeshSpec
     from fred_hw.spec import SwitchSpec
     from testbench.sim.runner import SimulationResult
 
@@ -97,10 +98,24 @@ def _terminator(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationRe
     return cosimulate_terminator(spec, work, **options)
 
 
+def _endpoint(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
+    from testbench.cosimulation.endpoint import cosimulate_endpoint
+
+    return cosimulate_endpoint(spec, work, **options)
+
+
+def _router(mesh: "MeshSpec", work: Path, **options: Any) -> "SimulationResult":
+    from testbench.cosimulation.router import cosimulate_router
+
+    return cosimulate_router(mesh, work, **options)
+
+
 REGRESSIONS = {
     "interconnect": Regression("latency_cycles", _interconnect),
     "switch": Regression("switch_latency_cycles", _switch),
+    "endpoint": Regression("endpoint_latency_cycles", _endpoint),
     "terminator": Regression("terminator_latency_cycles", _terminator),
+    "router": Regression("router_latency_cycles", _router),
 }
 """Regression of each level that has one."""
 

@@ -82,12 +82,15 @@ class Memory:
         Its size [words], [bits].
     pins : dict of str to (way, width)
         Pins of the black box, "input" or "output", width in bits.
+    verilog : str
+        Module that does what the memory does, under the name of the black box.
     """
 
     kind: str
     words: int
     width: int
     pins: dict[str, tuple[str, int]]
+    verilog: str = ""
 
     @property
     def bits(self) -> int:
@@ -339,7 +342,11 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
     """Return the memories that a worker replaced in a module."""
     return [
         Memory(
-            one["kind"], one["words"], one["width"], {k: tuple(v) for k, v in one["pins"].items()}
+            one["kind"],
+            one["words"],
+            one["width"],
+            {k: tuple(v) for k, v in one["pins"].items()},
+            one["verilog"],
         )
         for one in result["memories"]
     ]

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
+from fred_hw.folders import writing_to
 
-__all__ = ["MAPPING", "Limits", "Worker", "reading", "running"]
+__all__ = ["MAPPING", "Limits", "Worker", "reading", "running", "work_folder"]
 
 _ERROR = re.compile(r"^(?:([^\n:]+):(\d+): )?ERROR:\s*(.*)", re.MULTILINE)
 _NO_MEMORY = ("bad_alloc", "MemoryError", "Cannot allocate memory")
@@ -157,3 +159,11 @@ def running(log: Path, source: str, limits: Limits = MAPPING) -> Iterator[Worker
         yield worker
     finally:
         worker.end()
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Provide a folder for intermediate files; a full disk is reported."""
+    base = Path(tempfile.gettempdir())
+    with writing_to(base), tempfile.TemporaryDirectory(prefix="fred-synth-", dir=base) as folder:
+        yield Path(folder)

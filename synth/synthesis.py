@@ -2,16 +2,13 @@
 
 import hashlib
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel
-from fred_hw.folders import writing_to
 from gen.design import generate
 from gen.level import LEVELS
 
@@ -20,6 +17,7 @@ from .includes import with_includes
 from .liberty import MAX_BYTES, Libraries
 from .mapping import MapOptions, Mapped, find_yosys, map_again, map_design
 from .netlist import read_netlist
+from .process import work_folder
 from .sizing import size_design
 from .timing import Timing, estimate, find_opensta, time_design
 
@@ -179,14 +177,6 @@ def from_verilog(path: Path, top: str) -> Source:
     return Source(top, with_includes(path, MAX_BYTES), str(path), {})
 
 
-@contextmanager
-def _work_folder() -> Iterator[Path]:
-    """Provide a folder for intermediate files; a full disk is reported."""
-    base = Path(tempfile.gettempdir())
-    with writing_to(base), tempfile.TemporaryDirectory(prefix="fred-synth-", dir=base) as folder:
-        yield Path(folder)
-
-
 def synthesize(
     source: Source,
     libraries: Libraries,
@@ -223,7 +213,7 @@ def synthesize(
     """
     opensta = find_opensta()
     tools = {"Yosys": find_yosys()} | ({"OpenSTA": opensta} if opensta else {})
-    with _work_folder() as work:
+    with work_folder() as work:
         options = MapOptions(effort, source.label, flat, progress)
         mapped = map_design(source.verilog, source.name, libraries, work, options)
         area = areas(read_netlist(mapped.verilog, libraries), mapped, libraries, source.units)

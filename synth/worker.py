@@ -49,6 +49,14 @@ _DELAY = re.compile(r"Delay =\s*([\d.]+) ps")
 _LEVEL = re.compile(r"Path\s+\d+ --")
 _PLAIN = re.compile(r"\\([A-Za-z_][\w$]*)", re.ASCII)
 
+_PINS = {
+    "RD_ADDR": "RADDR",
+    "RD_DATA": "RDATA",
+    "WR_ADDR": "WADDR",
+    "WR_DATA": "WDATA",
+}
+"""Ports of Yosys' memories, and the pins of their black boxes."""
+
 _SAID = ("$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair")
 """Cells that only simulators and provers use."""
 
@@ -227,6 +235,28 @@ class _Session:
             cell.setPort(_id(data), wire)
             after[_net(cell, output)].type = yosys.IdString("$_BUF_")
 
+    def gates(self) -> str:
+        """Map the design that ``read`` has read to Yosys' own gates, except for its memories.
+
+        Return Verilog that has a gate as an expression.
+        """
+        self._run(*_COARSE, _FINE[0], "techmap", "opt -fast", "opt_clean -purge")
+        self._run("write_verilog -noattr gates.v")
+        return Path("gates.v").read_text(encoding="utf-8")
+
+    def memories(self) -> list[str]:
+        """Return Verilog of all memories in the design that ``read`` has read."""
+        self._run(*_COARSE)
+        names = [module.name.str()[1:] for module in self.design.modules_.values()]
+        return [one["verilog"] for name in names for one in self._put_memories_aside(name)]
+
+    def models(self, libraries: Sequence[str], cells: Sequence[str]) -> str:
+        """Return Verilog that does what these cells of Liberty files do."""
+        self._run(*(f"read_liberty -ignore_miss_func {file}" for file in libraries))
+        self._run("select -none", *(f"select -add {cell}" for cell in cells))
+        self._run("write_verilog -noattr -selected models.v")
+        return Path("models.v").read_text(encoding="utf-8")
+
     def _check(self, name: str) -> None:
         """Fail if a module contains cells that no library has, which would count as nothing."""
         kinds = {cell.type.str() for cell in self.design.module(_id(name)).cells_.values()}
@@ -261,8 +291,12 @@ class _Session:
             pins = {pin: pair for pin, pair in pins.items() if pair[1].size()}
             kind = "fred_memory_{SIZE}x{WIDTH}_r{RD_PORTS}_w{WR_PORTS}".format(**sizes)
             kind += f"_e{enables.size()}"
+            # Memories that differ in how they are read must not share a name.
+            kind += "" if cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones() else "_async"
+            kind += "" if cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero() else "_new"
             self._declare(kind, pins)
             label = cell.name.str()
+            model = self._model(kind, pins, cell)
             module.remove(cell)
             box = module.addCell(yosys.IdString(label), _id(kind))
             for pin, (_, signal) in pins.items():
@@ -272,6 +306,7 @@ class _Session:
                     "kind": kind,
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
+                    "verilog": model,
                     "pins": {
                         pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
                     },
@@ -289,6 +324,37 @@ class _Session:
             wire.port_input, wire.port_output = direction == "input", direction == "output"
         box.fixup_ports()
         box.set_bool_attribute(_id("blackbox"), True)
+
+    def _model(self, kind: str, pins: dict[str, tuple[str, Any]], memory: Any) -> str:
+        """Return Verilog that does what a memory does, under the name of its black box."""
+        design = yosys.Design()
+        model = design.addModule(_id(kind))
+        wires: dict[str, Any] = {}
+        for pin, (direction, signal) in pins.items():
+            wires[pin] = wire = model.addWire(_id(pin), signal.size())
+            wire.port_input, wire.port_output = direction == "input", direction == "output"
+        model.fixup_ports()
+        clock, reading, enables = (yosys.SigSpec(wires[pin]) for pin in ("CLK", "REN", "WEN"))
+        clocked = memory.getParam(_id("RD_CLK_ENABLE")).as_int()
+        bits = _bits(memory, "WR_EN")
+        groups = list(dict.fromkeys(bits))
+        ports = {name: yosys.SigSpec() for name in ("RD_CLK", "RD_EN", "WR_CLK", "WR_EN")}
+        for number in range(memory.getParam(_id("RD_PORTS")).as_int()):
+            edge = clocked >> number & 1
+            ports["RD_CLK"].append(clock if edge else yosys.SigSpec(0, 1))
+            ports["RD_EN"].append(reading.extract(number, 1) if edge else yosys.SigSpec(1, 1))
+        for _ in range(memory.getParam(_id("WR_PORTS")).as_int()):
+            ports["WR_CLK"].append(clock)
+        for bit in bits:
+            ports["WR_EN"].append(enables.extract(groups.index(bit), 1))
+        ports |= {port: yosys.SigSpec(wires[pin]) for port, pin in _PINS.items()}
+        copy = model.addCell(_id("memory"), memory)
+        copy.setParam(_id("MEMID"), yosys.Const("\\words"))
+        for port, signal in ports.items():
+            copy.setPort(_id(port), signal)
+        yosys.run_pass("check -assert", design)
+        yosys.run_pass("write_verilog -noattr model.v", design)
+        return Path("model.v").read_text(encoding="utf-8")
 
     def _name_registers(self, name: str) -> None:
         """Name each flip-flop ``<signal>_reg_<bit>`` after the signal that it drives."""

@@ -1,25 +1,30 @@
 """Command `fred sim`."""
 
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from fred_cli.cell_options import liberty_option
 from fred_cli.command import Command
 from fred_cli.cosimulation import (
     REGRESSIONS,
     check_tests,
     load_testbench,
     simulating,
-    tests_begun,
+    tests_begun_last,
 )
-from fred_cli.names import test_name
+from fred_cli.names import names_in, test_name
 from fred_cli.options import (
     ListingOption,
+    NameOrFile,
     OutputPath,
     as_json_option,
     level_option,
     read_spec,
+    refuse_given,
     seed_option,
     set_option,
     simulator_option,
@@ -44,6 +49,14 @@ def _waves() -> str:
 @simulator_option
 @seed_option
 @level_option(lambda: REGRESSIONS)
+@click.option(
+    "--netlist",
+    type=NameOrFile(names_in("fred_cli.netlists", "NETLISTS")),
+    metavar="NETLIST",
+    help="Simulate a netlist as well, and compare its outputs cycle by cycle: generic, of Yosys' "
+    "own gates; mapped, of cells of --liberty; or a Verilog file of such cells.",
+)
+@liberty_option()
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option(
     "--test", "tests", multiple=True, metavar="NAME", type=test_name, help="Run only this test."
@@ -58,30 +71,48 @@ def command(
     simulator: str,
     seed: int,
     level: str,
+    netlist: str | None,
+    liberty: tuple[Path, ...],
     waves: bool,
     tests: tuple[str, ...],
     folder: Path | None,
     as_json: bool,
 ) -> int:
     """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
+    from fred_cli.netlists import netlist_maker
+    from gen.level import LEVELS
     from gen.write import check_folder
 
-    spec = read_spec(spec_source, changes)
+    what = LEVELS[level]
+    spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
     check_tests(tests, level)
+    if netlist is None:
+        refuse_given("liberty", message="must be given with --netlist, and only with it")
+    synthesize = netlist and netlist_maker(netlist, liberty, spec_source)
     names, regression = load_testbench(simulator), REGRESSIONS[level]
+    from testbench.cosimulation.compared import compare_with_rtl
+
     work = folder or Path("build") / "sim-results" / spec.name
     if level != "interconnect":
         work = folder or work / level
     for name in names:
         check_folder(work / name)
-    results = []
+    results, compared = [], []
     for name in names:
-        what = f"{spec.name} in {name}, seed {seed}"
-        log = work / name / "simulation.log"
-        with simulating(), checked("--seed"), progress(what, lambda log=log: tests_begun(log)):
+        title = f"{spec.name} in {name}, seed {seed}"
+        logs = [work / name / inner / "simulation.log" for inner in ("", "rtl", "netlist")]
+        begun = partial(tests_begun_last, logs, time.time())
+        with simulating(), checked("--seed"), progress(title, begun):
             options = {"simulator": name, "seed": seed, "waves": waves, "tests": tests}
-            results.append(regression.run(spec, work / name, **options))
+            if synthesize:
+                compared.append(
+                    compare_with_rtl(regression.run, spec, work / name, synthesize, **options)
+                )
+                results += [compared[-1].rtl, compared[-1].netlist]
+            else:
+                results.append(regression.run(spec, work / name, **options))
     failures = sum(len(result.failures) for result in results)
+    failures += sum(bool(one.difference) for one in compared)
     if as_json:
         first = results[0]
         print_json(
@@ -95,11 +126,15 @@ def command(
                 "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
                 "seed": seed,
                 "runs": [result.to_dict() for result in results],
+                **({"netlists": [one.to_dict() for one in compared]} if compared else {}),
             }
         )
         return int(failures > 0)
     for result in results:
         _print(result, seed, waves)
+    for one in compared:
+        where = f"in {one.netlist.simulator}, {one.changes:,} values"
+        print(f"  netlist and RTL {where}: {one.difference or 'outputs are equal'}")
     print(f"{failures} failures" if failures else "all tests passed")
     return int(failures > 0)
 

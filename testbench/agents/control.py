@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiResp
 
@@ -14,6 +13,7 @@ from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.spec import SwitchSpec
 
+from .outputs import start_clock
 from .registers import Registers
 
 __all__ = ["COUNTED", "ERRORS", "ControlBench", "Core", "Events"]
@@ -85,7 +85,7 @@ class ControlBench(Registers):
             dut[name].value = 0
         dut.counts__cycles.value = 1
         dut.rst.value = 1
-        cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
+        start_clock(dut)
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         await self.cycles(2)
         self.attach(dut, dut.rst)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import Words, deliver, lanes_of, word_of
+
+from .outputs import start_clock
 
 __all__ = ["InterconnectBench", "Monitor", "Scoreboard", "Source", "Stimulus"]
 
@@ -149,7 +149,7 @@ class InterconnectBench:
         self.dut.configuration.value = 0
         for data in self.source.data:
             data.value = 0
-        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns", impl="gpi").start())
+        start_clock(self.dut)
         await self.reset()
 
     async def reset(self, cycles: int = 3) -> None:

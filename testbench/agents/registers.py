@@ -15,13 +15,13 @@ from fred_hw.spec import SwitchSpec
 
 from .deprecations import ignore_in_cocotbext_axi
 
-__all__ = ["Registers"]
+__all__ = ["RegisterBus", "Registers"]
 
 ignore_in_cocotbext_axi()
 
 
-class Registers:
-    """Registers of a switch, accessible once the master is attached.
+class RegisterBus:
+    """Registers by address, accessible once the master is attached.
 
     Attributes
     ----------
@@ -29,14 +29,13 @@ class Registers:
         By name, those of the master, which may pause.
     """
 
-    def __init__(self, spec: SwitchSpec) -> None:
-        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
+    def __init__(self) -> None:
         self.master: Any = None
         self.channels: dict[str, Any] = {}
 
-    def attach(self, dut: Any, reset: Any = None) -> None:
+    def attach(self, dut: Any, reset: Any = None, prefix: str = "s_axil") -> None:
         """Create the master, which samples the bus at once; the bus has no values before reset."""
-        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, reset)
+        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, prefix), dut.clk, reset)
         writes, reads = self.master.write_if, self.master.read_if
         self.channels = {
             "aw": writes.aw_channel,
@@ -85,3 +84,11 @@ class Registers:
     async def answer(self) -> AxiResp:
         """Return the response to a raw write."""
         return AxiResp(int((await self.channels["b"].recv()).bresp))
+
+
+class Registers(RegisterBus):
+    """Registers of a switch, also by name as ``access``."""
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        super().__init__()
+        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)

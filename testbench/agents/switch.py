@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.control.access import AsyncAccess
@@ -24,6 +23,7 @@ from testbench.stimulus.traffic import random_flit
 from .axis import Beat, StreamMonitor
 from .link import LinkPort
 from .measurements import record
+from .outputs import start_clock
 from .registers import Registers
 from .scoreboard import FlowKey, Packets, Scoreboard
 
@@ -101,7 +101,7 @@ class SwitchBench:
             for name in AXIS_FORTH:
                 dut[f"s{port}_axis_{name}"].value = 0
             dut[f"m{port}_axis_tready"].value = 0
-        cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
+        start_clock(dut)
         await self._edges(2)
 
     def _attach(self, address: Callable[[int], int]) -> list[Any]:

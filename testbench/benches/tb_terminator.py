@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.endpoint.terminator import SEND_CYCLES
@@ -17,6 +16,7 @@ from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.measurements import record
+from testbench.agents.outputs import start_clock
 from testbench.agents.scoreboard import FlowKey, Packets, Scoreboard
 from testbench.agents.terminator import TerminatorPort, connect
 from testbench.models.endpoint import Flit, FlitCodec
@@ -67,7 +67,7 @@ class PairBench:
         dut.rst.value = 1
         for number, end in enumerate(self.ends):
             end.reset(session_id=number + 1)
-        cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
+        start_clock(dut)
         for _ in range(2):
             await RisingEdge(dut.clk)
         self.watches = [

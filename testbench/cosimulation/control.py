@@ -7,6 +7,7 @@ from typing import Unpack
 from fred_hw.control.unit import ControlUnit
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
+from gen.ports import module_ports
 from testbench.sim.kept import Kept, kept
 from testbench.sim.runner import SimulationResult
 
@@ -39,4 +40,4 @@ def _control_unit(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
     """Generate a control unit."""
     top = ControlUnit(spec=spec)
     emitter.add(top)
-    return Kept(top.unit_name, emitter.verilog())
+    return Kept(top.unit_name, emitter.verilog(), tuple(module_ports(top)))

@@ -1,5 +1,6 @@
 """Shared code of co-simulations: generate hardware with faults, and run benches."""
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
@@ -10,7 +11,10 @@ from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.kept import Written
 from testbench.sim.runner import BenchRun, SimulationResult, find_simulator, run_bench
 
-__all__ = ["Options", "launch"]
+__all__ = ["OUTPUTS", "Options", "launch"]
+
+OUTPUTS = "outputs.txt"
+"""File with the outputs of a design, cycle by cycle; see ``testbench.agents.outputs``."""
 
 
 class Options(TypedDict, total=False):
@@ -30,6 +34,10 @@ class Options(TypedDict, total=False):
         Faults that the design holds, and the one that it has.
     design : Written, optional
         The hardware with these faults, if it is generated already.
+    synthesize : callable, optional
+        Returns the netlist of the hardware, which is simulated in its place.
+    outputs : bool
+        Check that no output is undefined after a reset, and record all in ``OUTPUTS``.
     """
 
     simulator: str
@@ -39,6 +47,8 @@ class Options(TypedDict, total=False):
     faults: Collection[Fault]
     fault: Fault | None
     design: Written | None
+    synthesize: Callable[[Written], str] | None
+    outputs: bool
 
 
 def launch(
@@ -80,7 +90,14 @@ def launch(
     find_simulator(simulator)
     faults = options.get("faults", ())
     design = design or make(faults)
+    synthesize = options.get("synthesize")
+    verilog = synthesize(design) if synthesize else design.verilog
     environment = {name: str(value) for name, value in environment.items()}
+    if options.get("outputs"):
+        record = work.absolute() / OUTPUTS
+        record.unlink(missing_ok=True)
+        names = [name for name, direction, _ in design.ports if direction == "output"]
+        environment |= {"FRED_OUTPUTS": str(record), "FRED_OUTPUT_PORTS": json.dumps(names)}
     run = BenchRun(
         module=",".join(benches),
         simulator=simulator,
@@ -91,4 +108,4 @@ def launch(
         probes=probes,
         environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )
-    return run_bench(design.verilog, design.name, run, work)
+    return run_bench(verilog, design.name, run, work)

@@ -19,6 +19,7 @@ import testbench
 from fred_hw.files import FileModel
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import OPERATIONS
+from gen.ports import Port
 from testbench.faults.fault import Fault, FaultyEmitter
 
 from .cache import built
@@ -33,7 +34,7 @@ _UNSURE_S = 2.0
 
 
 class Written(Protocol):
-    """The parts of a design needed for simulation: its text and the name of its top module.
+    """The parts of a design needed for simulation: its text, and name and ports of its top.
 
     It is a dataclass; what it may have as ``spec`` is what it was generated from.
     """
@@ -46,19 +47,25 @@ class Written(Protocol):
     @property
     def verilog(self) -> str: ...
 
+    @property
+    def ports(self) -> tuple[Port, ...]: ...
+
 
 @dataclass(frozen=True)
 class Kept:
-    """A generated design of which only the text is needed.
+    """A generated design of which only the text and the ports are needed.
 
     Parameters
     ----------
     name, verilog : str
         Name of the top module, and the text.
+    ports : tuple of (name, direction, width)
+        Ports of the top module.
     """
 
     name: str
     verilog: str
+    ports: tuple[Port, ...]
 
 
 Some = TypeVar("Some", bound=Written)
