@@ -82,12 +82,15 @@ class Memory:
         Its size [words], [bits].
     pins : dict of str to (way, width)
         Pins of the black box, "input" or "output", width in bits.
+    clocked : bool
+        Whether all reads take place at clock edges.
     """
 
     kind: str
     words: int
     width: int
     pins: dict[str, tuple[str, int]]
+    clocked: bool = True
 
     @property
     def bits(self) -> int:
@@ -339,7 +342,11 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
     """Return the memories that a worker replaced in a module."""
     return [
         Memory(
-            one["kind"], one["words"], one["width"], {k: tuple(v) for k, v in one["pins"].items()}
+            one["kind"],
+            one["words"],
+            one["width"],
+            {k: tuple(v) for k, v in one["pins"].items()},
+            one["clocked"],
         )
         for one in result["memories"]
     ]

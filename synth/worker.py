@@ -260,7 +260,8 @@ class _Session:
             }
             pins = {pin: pair for pin, pair in pins.items() if pair[1].size()}
             kind = "fred_memory_{SIZE}x{WIDTH}_r{RD_PORTS}_w{WR_PORTS}".format(**sizes)
-            kind += f"_e{enables.size()}"
+            clocked = cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones()
+            kind += f"_e{enables.size()}" + ("" if clocked else "_async")
             self._declare(kind, pins)
             label = cell.name.str()
             module.remove(cell)
@@ -272,6 +273,7 @@ class _Session:
                     "kind": kind,
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
+                    "clocked": clocked,
                     "pins": {
                         pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
                     },
