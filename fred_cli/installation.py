@@ -13,8 +13,8 @@ __all__ = ["Part", "parts"]
 
 EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
-    "synth": "area and clock: fred synth, fred characterize --liberty; proofs: fred formal",
-    "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
+    "synth": "area, clock, power: fred synth, fred power, fred characterize --liberty; proofs: fred formal",
+    "nangate45": "cells of 45 nm by name: --liberty of fred synth, power and characterize",
     "rdl": "outputs of PeakRDL for registers: fred gen --peakrdl",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "
     "fred reproduce --chart, fred repurpose --chart",

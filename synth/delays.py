@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 from fred_hw.errors import InputError
 
 from .boolean import truth_table
-from .liberty import COMMENTS, EDGES, Cell, Libraries
+from .liberty import COMMENTS, EDGES, Cell, Libraries, Library
 
-__all__ = ["Arc", "Check", "Floats", "Ints", "Table", "TimedCell", "read_delays"]
+__all__ = [
+    "Arc",
+    "Check",
+    "Floats",
+    "Group",
+    "Ints",
+    "Table",
+    "TimedCell",
+    "cell_groups",
+    "read_delays",
+    "read_table",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -27,7 +38,7 @@ _ITEM = re.compile(
     r"|(?P<brace>[{}])"
 )
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
-_SLEW = ("input_net_transition", "constrained_pin_transition")
+_SLEW = ("input_net_transition", "constrained_pin_transition", "input_transition_time")
 _LOAD = ("total_output_net_capacitance",)
 _CLOCK = ("related_pin_transition",)
 _LAUNCHES = ("rising_edge", "falling_edge")
@@ -35,15 +46,15 @@ _SETUPS = ("setup_rising", "setup_falling")
 
 
 @dataclass
-class _Group:
+class Group:
     """A Liberty group: its attributes, lists of numbers and subgroups."""
 
     kind: str
     name: str
     values: dict[str, str] = field(default_factory=dict)
-    groups: list["_Group"] = field(default_factory=list)
+    groups: list["Group"] = field(default_factory=list)
 
-    def of(self, *kinds: str) -> Iterator["_Group"]:
+    def of(self, *kinds: str) -> Iterator["Group"]:
         return (group for group in self.groups if group.kind in kinds)
 
 
@@ -145,6 +156,16 @@ def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedC
     return found
 
 
+def cell_groups(
+    library: Library, wanted: Iterable[str]
+) -> Iterator[tuple[str, Group, Mapping[str, Group]]]:
+    """Yield the named cells of a library: name, Liberty group, and all templates of tables."""
+    tables = _tables(library.text)
+    for name in wanted:
+        if name in tables.places:
+            yield name, *tables.group(name)
+
+
 class _Tables:
     """Cells of a library, each parsed on first use."""
 
@@ -159,12 +180,15 @@ class _Tables:
         """Start of each cell's contents, followed by their ends."""
         self._read: dict[str, tuple[Cell, TimedCell]] = {}
 
+    def group(self, name: str) -> tuple[Group, Mapping[str, Group]]:
+        """Return the Liberty group of a cell, and all templates."""
+        return _read_group("cell", name, self._text, *self.places[name]), self._templates
+
     def cell(self, cell: Cell) -> TimedCell:
         """Return a cell with its timing tables."""
         before, timed = self._read.get(cell.name, (None, None))
         if timed is None or before != cell:
-            group = _read_group("cell", cell.name, self._text, *self.places[cell.name])
-            timed = _cell(group, cell, self._templates)
+            timed = _cell(*self.group(cell.name), cell)
             self._read[cell.name] = cell, timed
         return timed
 
@@ -180,13 +204,13 @@ def _shape(cell: Cell) -> tuple[object, ...]:
     return cell.register, tuple(sorted(cell.inputs)), tuple(sorted(cell.outputs))
 
 
-def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group:
+def _read_group(kind: str, name: str, text: str, start: int, end: int) -> Group:
     """Return the group whose contents start at ``start``."""
-    top = _Group(kind, name)
+    top = Group(kind, name)
     stack = [top]
     for item in _ITEM.finditer(text, start, end):
         if item["group"]:
-            group = _Group(item["group"], item["name"].strip().strip('"'))
+            group = Group(item["group"], item["name"].strip().strip('"'))
             stack[-1].groups.append(group)
             stack.append(group)
         elif item["list"]:
@@ -194,7 +218,7 @@ def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group
         elif item["key"]:
             stack[-1].values[item["key"]] = item["value"].strip().strip('"').strip()
         elif item["brace"] == "{":
-            stack.append(_Group("", ""))
+            stack.append(Group("", ""))
         else:
             stack.pop()
             if not stack:
@@ -202,16 +226,16 @@ def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group
     return top
 
 
-def _templates(text: str) -> dict[str, _Group]:
+def _templates(text: str) -> dict[str, Group]:
     """Return the table templates by name."""
-    pattern = re.compile(r'\blu_table_template\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
+    pattern = re.compile(r'\b(?:lu_table|power_lut)_template\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
     return {
         found[1]: _read_group("", found[1], text, found.end(), text.find("}", found.end()) + 1)
         for found in pattern.finditer(text)
     }
 
 
-def _cell(group: _Group, cell: Cell, templates: Mapping[str, _Group]) -> TimedCell:
+def _cell(group: Group, templates: Mapping[str, Group], cell: Cell) -> TimedCell:
     loads: dict[str, tuple[float, float]] = {}
     most: dict[str, float] = {}
     arcs: dict[tuple[str, int, str, int], list[Arc]] = {}
@@ -231,7 +255,7 @@ def _cell(group: _Group, cell: Cell, templates: Mapping[str, _Group]) -> TimedCe
             elif timing.values.get("timing_type") in _SETUPS:
                 for edge, name in enumerate(EDGES):
                     for table in timing.of(f"{name}_constraint"):
-                        check = Check(_table(table, templates))
+                        check = Check(read_table(table, templates))
                         checks.setdefault((pin.name, edge), []).append(check)
     return TimedCell(
         name=cell.name,
@@ -248,7 +272,7 @@ def _cell(group: _Group, cell: Cell, templates: Mapping[str, _Group]) -> TimedCe
     )
 
 
-def _function(cell: Cell, group: _Group) -> tuple[object, ...]:
+def _function(cell: Cell, group: Group) -> tuple[object, ...]:
     """Return a key that distinguishes cells by function."""
     inputs, outputs = sorted(cell.inputs), sorted(cell.outputs)
     if not cell.register:
@@ -275,8 +299,8 @@ def _add_arcs(
     arcs: dict[tuple[str, int, str, int], list[Arc]],
     cell: Cell,
     output: str,
-    timing: _Group,
-    templates: Mapping[str, _Group],
+    timing: Group,
+    templates: Mapping[str, Group],
 ) -> None:
     """Add the arcs of a timing group that a path can use."""
     kind = timing.values.get("timing_type", "combinational")
@@ -290,8 +314,8 @@ def _add_arcs(
             if f"cell_{name}" not in tables or f"{name}_transition" not in tables:
                 continue
             arc = Arc(
-                _table(tables[f"cell_{name}"], templates),
-                _table(tables[f"{name}_transition"], templates),
+                read_table(tables[f"cell_{name}"], templates),
+                read_table(tables[f"{name}_transition"], templates),
             )
             if launch:
                 edges = [_LAUNCHES.index(kind)]
@@ -301,7 +325,7 @@ def _add_arcs(
                 arcs.setdefault((pin, edge, output, to), []).append(arc)
 
 
-def _table(group: _Group, templates: Mapping[str, _Group]) -> Table:
+def read_table(group: Group, templates: Mapping[str, Group]) -> Table:
     """Return a table with one, two or no variables."""
     numbers = [float(one) for one in _NUMBER.findall(group.values.get("values", ""))]
     template = templates.get(group.name)

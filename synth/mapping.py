@@ -84,6 +84,8 @@ class Memory:
         Pins of the black box, "input" or "output", width in bits.
     verilog : str
         Module that does what the memory does, under the name of the black box.
+    clocked : bool
+        Whether all reads take place at clock edges.
     """
 
     kind: str
@@ -91,6 +93,7 @@ class Memory:
     width: int
     pins: dict[str, tuple[str, int]]
     verilog: str = ""
+    clocked: bool = True
 
     @property
     def bits(self) -> int:
@@ -347,6 +350,7 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
             one["width"],
             {k: tuple(v) for k, v in one["pins"].items()},
             one["verilog"],
+            one["clocked"],
         )
         for one in result["memories"]
     ]

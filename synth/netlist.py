@@ -17,6 +17,7 @@ __all__ = [
     "leaf_cells",
     "plain_names",
     "read_netlist",
+    "signal_of",
 ]
 
 _MODULE = re.compile(r"^module (?:\\(\S+) |([\w$]+)) ?\(.*?^endmodule\n", re.MULTILINE | re.DOTALL)
@@ -140,6 +141,11 @@ def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         yield kind.strip().removeprefix("\\"), _connections(pins)
 
 
+def signal_of(register: str) -> str:
+    """Return the signal that a flip-flop is named after."""
+    return _REGISTER.sub("", register)
+
+
 def _connections(text: str) -> list[tuple[str, str]]:
     return [(pin.strip().removeprefix("\\"), net.strip()) for pin, net in PIN.findall(text)]
 
@@ -157,7 +163,7 @@ def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
             continue
         module.cells[kind] += 1
         if cell.register:
-            module.registers[_REGISTER.sub("", label), kind] += 1
+            module.registers[signal_of(label), kind] += 1
             module.clocks |= {net for pin, net in _connections(pins) if pin in cell.clocks}
         elif len(cell.inputs) == len(cell.outputs) == 1:
             nets = dict(_connections(pins))

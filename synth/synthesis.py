@@ -100,6 +100,8 @@ class Synthesis:
         Versions of the tools.
     verilog_sha256 : str
         Hash of the Verilog before mapping.
+    mapped : Mapped
+        The mapped modules and their memories.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Synthesis:
     verilog: str
     tools: dict[str, str]
     verilog_sha256: str
+    mapped: Mapped
 
     @property
     def provenance(self) -> str:
@@ -236,6 +239,7 @@ def synthesize(
         verilog=mapped.verilog,
         tools=tools,
         verilog_sha256=hashlib.sha256(source.verilog.encode()).hexdigest(),
+        mapped=mapped,
     )
 
 

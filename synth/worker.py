@@ -290,9 +290,9 @@ class _Session:
             }
             pins = {pin: pair for pin, pair in pins.items() if pair[1].size()}
             kind = "fred_memory_{SIZE}x{WIDTH}_r{RD_PORTS}_w{WR_PORTS}".format(**sizes)
-            kind += f"_e{enables.size()}"
+            clocked = cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones()
             # Memories that differ in how they are read must not share a name.
-            kind += "" if cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones() else "_async"
+            kind += f"_e{enables.size()}" + ("" if clocked else "_async")
             kind += "" if cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero() else "_new"
             self._declare(kind, pins)
             label = cell.name.str()
@@ -307,6 +307,7 @@ class _Session:
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
                     "verilog": model,
+                    "clocked": clocked,
                     "pins": {
                         pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
                     },

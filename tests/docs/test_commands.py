@@ -26,6 +26,7 @@ ELSEWHERE = {
     "records": "test_records.py::test_a_record_of_today_is_current",
     "section": "test_reproduce.py::test_reproduce_says_how_far_the_protocol_moved_its_rows",
     "synth": "test_synth.py::test_a_library_is_known_by_its_name",
+    "power": "test_power.py::test_power_of_an_all_reduce_is_above_that_of_an_idle_design",
     "hardware": "test_estimate.py::test_estimate_puts_hardware_beside_itself",
     "examples": "test_examples.py::test_files_are_copied_byte_by_byte",
 }

@@ -32,6 +32,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "cost": (("plane.yaml", "mesh.yaml", f"{ROOT}/examples/wafer-4.yaml"),),
     "sim": (_SPEC,),
     "synth": (_SPEC,),
+    "power": (_SPEC,),
     "study run": (("study.yaml",),),
     "study optimize": (("study.yaml",),),
     "study query": (("store", "spec.yaml"), ("select * from points", "selec", "drop view points")),
@@ -332,6 +333,13 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--liberty",),
         (
             *("--set", "--level", "--clock", "--effort", "--top", "--verilog", "--output"),
+            *("--sizing", "--no-sizing"),
+        ),
+    ),
+    "power": (
+        ("--liberty",),
+        (
+            *("--set", "--level", "--clock", "--effort", "--output", "--cycles", "--seed"),
             *("--sizing", "--no-sizing"),
         ),
     ),

@@ -201,6 +201,7 @@ def test_folders_are_completed_where_one_is_written() -> None:
     assert found == {
         "examples copy",
         "gen",
+        "power",
         "sim",
         "report",
         "study optimize",

@@ -1,0 +1,144 @@
+"""Command `fred power`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
+from fred_cli.command import Command
+from fred_cli.cosimulation import load_testbench, simulating
+from fred_cli.numbers import IntegerFrom
+from fred_cli.options import (
+    OutputPath,
+    as_json_option,
+    level_option,
+    read_spec,
+    seed_option,
+    set_option,
+    spec_argument,
+)
+from fred_cli.output import checked, print_json, table
+from fred_cli.power_report import POWER_LEVELS, power_report
+from fred_cli.progress import steps
+from fred_cli.values import parse_clock
+
+__all__ = ["command"]
+
+_UNITS = 8
+
+
+@click.command("power", cls=Command, example="fred power small-4 --liberty nangate45 --effort area")
+@spec_argument
+@set_option
+@level_option(lambda: POWER_LEVELS)
+@liberty_option(required=True)
+@click.option(
+    "--clock",
+    help="Clock period or frequency of the activity, such as 0.853ns or 1.2GHz.",
+    metavar="TIME",
+)
+@effort_option
+@sizing_option
+@click.option(
+    "--cycles",
+    type=IntegerFrom(16, 1 << 16),
+    default=400,
+    show_default=True,
+    help="Clock cycles of each workload in which activity counts.",
+)
+@seed_option
+@click.option(
+    "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and recordings."
+)
+@as_json_option
+def command(
+    spec_source: str,
+    changes: tuple[str, ...],
+    level: str,
+    liberty: tuple[Path, ...],
+    clock: str | None,
+    effort: str,
+    sizing: bool,
+    cycles: int,
+    seed: int,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Map SPEC to a cell library, and compute its power under workloads that are co-simulated.
+
+    Needs the extras fred-hw[synth] and fred-hw[sim], and Icarus Verilog.
+    """
+    from gen.clock import CLOCK_NS
+    from gen.level import LEVELS
+    from gen.write import check_folder
+
+    target_ns = None if clock is None else parse_clock(clock)
+    libraries = read_cells(liberty)
+    load_testbench("icarus")
+    what = LEVELS[level]
+    spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
+    what.check(spec, spec_source)
+    work = folder or Path("build") / "power" / what.name(spec)
+    check_folder(work)
+    from synth.synthesis import from_spec, synthesize
+
+    with steps(f"power of {spec.name}") as step, simulating(), checked("--seed"):
+        source = from_spec(spec, level, spec_source)
+        found = synthesize(
+            source,
+            libraries,
+            clock_ns=target_ns or getattr(spec, "clock_ns", None) or CLOCK_NS,
+            effort=effort,
+            sizing=sizing,
+            progress=step,
+        )
+        report = power_report(
+            spec, level, source, found, work, cycles=cycles, seed=seed, progress=step
+        )
+    if as_json:
+        print_json(report)
+        return
+    _print(report)
+
+
+def _print(report: dict[str, Any]) -> None:
+    """Print the report as text."""
+    print(
+        f"{report['name']}: power at {report['clock_ns']:.4g} ns and {report['volts']:g} V; "
+        f"shortest clock {report['shortest_clock_ns']:.4g} ns, effort {report['effort']}"
+    )
+    print("energies of the library at zero delay: no glitches, no clock tree, ", end="")
+    print(f"{report['memory_bits']:,} bits of memories not in the power")
+    wires = report["wire_load"]
+    print(f"wires: wire-load model {wires}, not in the total" if wires else "wires: no model")
+    for one in report["workloads"]:
+        rows = [_row(part["name"], part) for part in one["classes"]]
+        rows.append(_row("total", one["total"]))
+        columns = ("class", "internal mW", "nets mW", "leakage mW", "total mW", "wires mW")
+        table(f"{one['workload']}: {one['flits']:,} flits in {one['cycles']} cycles", columns, rows)
+    last = report["workloads"][-1]
+    rows = [_row(unit["module"], unit) for unit in last["units"][:_UNITS]]
+    columns = ("module", "internal mW", "nets mW", "leakage mW", "total mW", "wires mW")
+    table(f"{last['workload']}, by module without the modules in it", columns, rows)
+    names = list(last["energy"])
+    rows = [
+        (name.removesuffix("_pj").replace("_", " "), *map(_pj, values))
+        for name, values in ((n, [w["energy"][n] for w in report["workloads"]]) for n in names)
+    ]
+    table("energy [pJ]", ("per", *(one["workload"] for one in report["workloads"])), rows)
+    if wafer := report["wafer"]:
+        print(
+            f"wafer: {wafer['estimate_w']:,.1f} W for {wafer['ports']} ports of "
+            f"{wafer['port_bytes_per_s'] / 1e9:g} GB/s by the energy of a {wafer['by']}; "
+            f"published {wafer['published_w']} W, with I/O and in another technology"
+        )
+
+
+def _row(name: str, part: dict[str, float]) -> tuple[str, ...]:
+    names = ("internal_w", "switching_w", "leakage_w", "total_w", "wires_w")
+    return name, *(f"{1e3 * part[key]:.3f}" for key in names)
+
+
+def _pj(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

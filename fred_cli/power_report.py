@@ -1,0 +1,158 @@
+"""Power of hardware under workloads: synthesis, co-simulation, replay on the netlist, energies."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.optional import needed
+from fred_hw.published import FLIT_BYTES, PORT_BYTES_PER_S
+from fred_hw.spec import SwitchSpec
+
+if TYPE_CHECKING:
+    from synth.power import Watts
+    from synth.synthesis import Source, Synthesis
+
+__all__ = ["POWER_LEVELS", "power_report"]
+
+POWER_LEVELS = ("interconnect", "switch", "mesh")
+"""Levels with workloads."""
+
+_PORTS = 390
+"""Ports of all switch chiplets of the published wafer: 15 of 12, 10 of 11 and 10 of 10."""
+
+
+def power_report(
+    spec: SwitchSpec | MeshSpec,
+    level: str,
+    source: "Source",
+    synthesis: "Synthesis",
+    work: Path,
+    *,
+    cycles: int,
+    seed: int,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return the power of a synthesized design under each workload, as JSON values.
+
+    Parameters
+    ----------
+    spec, level : SwitchSpec or MeshSpec, str
+        Specification, and one of ``POWER_LEVELS``.
+    source, synthesis : Source, Synthesis
+        Its Verilog, and that mapped to cells.
+    work : Path
+        Folder for logs and recordings of the co-simulation.
+    cycles, seed : int
+        Length of the counted window, and seed of the stimulus.
+    progress : Callable
+        Called with a description of each step.
+
+    Raises
+    ------
+    InputError
+        The library has no energies, or the mapped design does something else than the generated
+        one.
+    SimulatorError
+        The simulator is not installed or failed.
+    """
+    with needed("numba", "power", "fred-hw[synth]"):
+        from synth.activity import Trace, replay
+    from synth.gate_level import gate_level
+    from synth.power import PowerModel
+    from testbench.cosimulation.activity import record_workloads
+
+    libraries, clock_ns = synthesis.libraries, synthesis.target_ns
+    gates = gate_level(synthesis.mapped, libraries, source.units)
+    model = PowerModel(synthesis.mapped, gates, libraries)
+    progress("co-simulating the workloads")
+    ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
+    result, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
+    rows: list[dict[str, Any]] = []
+    for one in recordings:
+        progress(f"replaying {one.workload} on the netlist")
+        trace = Trace(f"workload {one.workload}", one.values, one.values, *one.window)
+        power = model.power(replay(gates, trace), clock_ns)
+        idle_w = rows[0]["total"]["total_w"] if rows else power.total.total_w
+        units = [
+            {"module": name, "unit": source.units.get(name, "").split(".")[-1], **watts.to_dict()}
+            for name, watts in power.modules.items()
+        ]
+        rows.append(
+            {
+                "workload": one.workload,
+                "cycles": one.window[1] - one.window[0],
+                **one.counts,
+                "total": power.total.to_dict(),
+                "classes": [{"name": k, **v.to_dict()} for k, v in power.classes.items()],
+                "units": units,
+                "energy": _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec),
+            }
+        )
+    return {
+        "name": synthesis.name,
+        "level": level,
+        "clock_ns": clock_ns,
+        "shortest_clock_ns": synthesis.timing.clock_ns,
+        "effort": synthesis.effort,
+        "volts": model.units.volts,
+        "wire_load": model.wires.name if model.wires else None,
+        "memory_bits": synthesis.area.memory_bits,
+        "area_um2": synthesis.area.area_um2,
+        "routers": spec.routers if isinstance(spec, MeshSpec) else None,
+        "workloads": rows,
+        "wafer": _wafer(level, spec, rows),
+        "provenance": {
+            **synthesis.to_dict()["provenance"],
+            "simulator": f"{result.simulator} {result.version}",
+            "seed": seed,
+        },
+    }
+
+
+def _energy(
+    counts: Any, total: "Watts", idle_w: float, window_ns: float, spec: SwitchSpec | MeshSpec
+) -> dict[str, float | None]:
+    """Return energies of units of work [pJ]: all of it, and what exceeds the idle design."""
+    all_pj = total.total_w * window_ns * 1e3
+    above_pj = (total.total_w - idle_w) * window_ns * 1e3
+    link = spec.link if isinstance(spec, MeshSpec) else spec
+    added_bytes = counts["additions"] * link.number_format.storage_bits / 8
+    return {
+        "flit_pj": _per(all_pj, counts["flits"]),
+        "flit_above_idle_pj": _per(above_pj, counts["flits"]),
+        "crossing_pj": _per(all_pj, counts["crossings"]),
+        "crossing_above_idle_pj": _per(above_pj, counts["crossings"]),
+        "addition_above_idle_pj": _per(above_pj, counts["additions"]),
+        "reduced_byte_above_idle_pj": _per(above_pj, added_bytes),
+    }
+
+
+def _per(value: float, count: float) -> float | None:
+    return value / count if count else None
+
+
+def _wafer(
+    level: str, spec: SwitchSpec | MeshSpec, rows: list[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the power of the published wafer's ports at full rate, from an all-reduce.
+
+    The interconnect counts by bits of payload. The switch counts by flits: in a switch of few lanes
+    nearly all of it is work for a flit, whatever its width.
+    """
+    from perfmodel.published import SWITCH_POWER_W
+
+    energy = rows[-1]["energy"]["flit_pj"]
+    if isinstance(spec, MeshSpec) or energy is None:
+        return None
+    flit_bytes, by = FLIT_BYTES, f"flit of {FLIT_BYTES} bytes"
+    if level == "interconnect":
+        flit_bytes, by = spec.data_width / 8, "bit of payload"
+    flits_per_s = PORT_BYTES_PER_S / flit_bytes
+    return {
+        "by": by,
+        "ports": _PORTS,
+        "port_bytes_per_s": PORT_BYTES_PER_S,
+        "estimate_w": energy * 1e-12 * flits_per_s * _PORTS,
+        "published_w": SWITCH_POWER_W,
+    }

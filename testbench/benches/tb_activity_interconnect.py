@@ -1,0 +1,57 @@
+"""cocotb workloads of the interconnect, recorded for its power."""
+
+import os
+from typing import Any
+
+from fred_hw.compiler.flows import Flow
+from testbench.agents.interconnect import Stimulus
+from testbench.agents.recorder import Recorder
+from testbench.stimulus.traffic import flits_for, routed, routed_random_flows
+
+from .tb_interconnect import SPEC, started, test
+
+CYCLES = int(os.environ["FRED_CYCLES"])
+PER_CONFIGURATION = 16
+
+
+async def recorded(dut: Any, name: str) -> None:
+    """Record flits on all ports: one all-reduce, or random flows that change now and then."""
+    recorder = Recorder(dut, name)
+    bench, rng = await started(dut)
+    flows = [Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))]
+    configuration = routed(flows, SPEC)
+    assert configuration is not None
+    before = 0
+    for cycle in range(CYCLES // 4 + CYCLES):
+        if cycle == CYCLES // 4:
+            recorder.begin()
+            before = bench.board.matched
+        if name == "random" and cycle % PER_CONFIGURATION == 0:
+            flows, configuration = routed_random_flows(rng, SPEC)
+        await bench.step(Stimulus(configuration, flits_for(rng, SPEC, flows)))
+    flits = bench.board.matched - before
+    sums = flits / SPEC.ports * (SPEC.ports - 1) if name == "all_reduce" else 0
+    recorder.end(flits=flits, crossings=flits, additions=sums * SPEC.lanes)
+    await bench.finish()
+
+
+@test
+async def idle(dut: Any) -> None:
+    recorder = Recorder(dut, "idle")
+    bench, _ = await started(dut)
+    await bench.drain()
+    recorder.begin()
+    for _ in range(CYCLES):
+        await bench.step(None)
+    recorder.end(flits=0, crossings=0, additions=0)
+    assert not bench.board.matched
+
+
+@test
+async def random(dut: Any) -> None:
+    await recorded(dut, "random")
+
+
+@test
+async def all_reduce(dut: Any) -> None:
+    await recorded(dut, "all_reduce")

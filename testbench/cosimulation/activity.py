@@ -1,0 +1,104 @@
+"""Co-simulation of workloads whose ports are recorded, for the power of a netlist."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.spec import SwitchSpec
+from gen.design import generate
+from testbench.models.endpoint import endpoint_library
+from testbench.sim.kept import kept
+from testbench.sim.runner import SimulationResult
+from testbench.sim.tools import SimulatorError
+
+from .launch import Options, launch
+
+__all__ = ["WORKLOADS", "Recording", "record_workloads"]
+
+WORKLOADS = {
+    "interconnect": ("idle", "random", "all_reduce"),
+    "switch": ("idle", "random", "all_reduce"),
+    "mesh": ("idle", "random"),
+}
+"""Workloads of each level, which are the tests of its bench ``tb_activity_<level>``."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Ports of a design under a workload.
+
+    Parameters
+    ----------
+    workload : str
+        One of ``WORKLOADS``.
+    window : (int, int)
+        First counted cycle, and the first that is not counted any more.
+    counts : Mapping of str to float
+        In the window: ``flits`` with data that were delivered, their ``crossings`` of switches or
+        routers, and ``additions`` of numbers.
+    values : Mapping of str to Sequence of int or None
+        Value of each port in each cycle; None while it has undefined bits.
+    """
+
+    workload: str
+    window: tuple[int, int]
+    counts: Mapping[str, float]
+    values: Mapping[str, Sequence[int | None]]
+
+
+def record_workloads(
+    spec: SwitchSpec | MeshSpec,
+    level: str,
+    ports: Sequence[str],
+    work: Path,
+    *,
+    cycles: int,
+    seed: int = 1,
+) -> tuple[SimulationResult, list[Recording]]:
+    """Simulate the workloads of a level, each from reset, and return what the ports carried.
+
+    Parameters
+    ----------
+    spec : SwitchSpec or MeshSpec
+        The switch, or the mesh.
+    level : str
+        One of ``WORKLOADS``.
+    ports : sequence of str
+        Ports of the top module to record.
+    work : Path
+        Folder for logs and recordings.
+    cycles : int
+        Length of the counted window.
+    seed : int
+        Seed of all stimulus.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator is not installed or failed, or what arrived was wrong.
+    """
+    if level != "interconnect":
+        endpoint_library()  # raises here rather than inside the simulation
+    work.mkdir(parents=True, exist_ok=True)
+    link = spec.link if isinstance(spec, MeshSpec) else spec
+    environment = {
+        "FRED_CYCLES": cycles,
+        "FRED_PORTS": json.dumps(list(ports)),
+        "FRED_RECORDINGS": work.resolve(),
+        "FRED_MESH": spec.model_dump_json(),
+    }
+    design = kept(generate, spec, level=level)
+    options: Options = {"seed": seed, "simulator": "icarus"}
+    bench = f"testbench.benches.tb_activity_{level}"
+    result = launch([bench], lambda _: design, link, work, environment, options)
+    if result.failures:
+        failed = result.failures[0]
+        raise SimulatorError(f"workload {failed.name}: {failed.message}")
+    recordings = []
+    for name in WORKLOADS[level]:
+        found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
+        window = found["window"][0], found["window"][1]
+        recordings.append(Recording(name, window, found["counts"], found["values"]))
+    return result, recordings

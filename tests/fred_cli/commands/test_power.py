@@ -1,0 +1,58 @@
+"""Tests of fred_cli.commands.power."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perfmodel.training.energy import read_energy
+from tests.fred_cli.fred import Fred
+from tests.synth.tiny import tiny_liberty
+
+
+def found(fred: Fred, *more: str) -> dict[str, Any]:
+    line = ("--liberty", "nangate45", "--effort", "area", "--clock", "1ns")
+    return fred.json("power", *more, *line)
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_path: Path) -> None:
+    """Flits come at full rate; classes add up; twice the period halves all but leakage."""
+    report = found(fred, "tiny-2", "--cycles", "64", "-o", str(tmp_path / "work"))
+    rows = {one["workload"]: one for one in report["workloads"]}
+    assert list(rows) == ["idle", "random", "all_reduce"]
+    assert (rows["idle"]["flits"], rows["all_reduce"]["flits"]) == (0, 2 * 64)
+    assert rows["all_reduce"]["additions"] == 64
+    idle, busy = rows["idle"]["total"], rows["all_reduce"]["total"]
+    assert busy["total_w"] > 1.2 * idle["total_w"] > 0
+    for row in rows.values():
+        parts = sum(one["total_w"] for one in row["classes"])
+        assert parts == pytest.approx(row["total"]["total_w"])
+    above = (busy["total_w"] - idle["total_w"]) * 64e-9 / 64 * 1e12
+    assert rows["all_reduce"]["energy"]["addition_above_idle_pj"] == pytest.approx(above)
+    assert report["wire_load"] == "5K_hvratio_1_1"
+    wafer = report["wafer"]
+    per_bit = rows["all_reduce"]["energy"]["flit_pj"] * 1e-12 / 8
+    assert wafer["estimate_w"] == pytest.approx(per_bit * 390 * 600e9 * 8)
+
+
+@pytest.mark.sim
+@pytest.mark.long
+def test_table_of_energies_has_the_measured_addition(fred: Fred, tmp_path: Path) -> None:
+    report = found(fred, "small-4", "-o", str(tmp_path / "work"))
+    energy = report["workloads"][-1]["energy"]["addition_above_idle_pj"]
+    assert read_energy("measured").addition_pj == pytest.approx(energy, rel=0.01)
+
+
+@pytest.mark.slow
+def test_library_without_energies_is_refused_in_one_line(fred: Fred, tmp_path: Path) -> None:
+    library = tmp_path / "tiny.lib"
+    library.write_text(tiny_liberty())
+    where = ("-o", str(tmp_path / "work"))
+    status, out, err = fred(
+        "power", "tiny-2", "--liberty", str(library), "--effort", "area", *where
+    )
+    assert (status, out) == (2, "")
+    message = f"error: {library}: internal_power: must be in cells to compute power, not missing"
+    assert err.splitlines()[-1].startswith(message)
