@@ -40,7 +40,6 @@ def outputs(word: int, ports: int, middle_switches: int) -> list[Sum]:
     CertificateError
         A code is unknown or without effect, or data ends inside.
     """
-
     digits, place = f"{word:b}"[::-1], 0  # the lowest bit first
 
     def take(bits: int) -> int:
