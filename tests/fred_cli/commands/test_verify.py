@@ -47,6 +47,7 @@ def test_a_wrong_certificate_ends_in_1_and_says_why(fred: Fred, place: Path) -> 
 def test_a_conflict_is_refuted_and_written_for_other_checkers(fred: Fred, place: Path) -> None:
     arguments = ("route", "demo-8", "circular.yaml", "--set", "middle_switches=2")
     assert fred(*arguments, "--certify", "c.json")[0] == 3
+    assert (place / "c.json").read_text() == (EXAMPLES / "certificate-conflict.json").read_text()
     out = fred.out("verify", "c.json", "-o", "proofs")
     assert "flows: refuted; 3 flows cannot be active at once\nvalid certificate\n" in out
     formula = (place / "proofs/flows.cnf").read_text().splitlines()
