@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from fred_hw.errors import InputError
 
 from .options import read_spec
-from .output import checked, print_json, table, write_json
+from .output import checked, json_text, print_json, table, write_given
 from .progress import progress
 from .values import parse_size
 
@@ -25,6 +25,7 @@ def route_fabric(
     size: str,
     output: Path | None,
     as_json: bool,
+    certificate: Path | None = None,
     **how: Any,
 ) -> None:
     """Compile a strategy for a mesh or a plane of a wafer, and print or write its program.
@@ -33,8 +34,8 @@ def route_fabric(
     ----------
     what : str
         "mesh" or "wafer".
-    source, changes, strategy, size, output, as_json
-        As given on the command line.
+    source, changes, strategy, size, output, as_json, certificate
+        As given on the command line; only a wafer has a certificate.
     how
         Further arguments of its compiler.
     """
@@ -47,8 +48,14 @@ def route_fabric(
     count = _whole_flits(size, fabric.link.data_width // 8)
     with checked("--strategy", spec=source), progress(f"compiling {strategy}"):
         program = compile_for(fabric, Strategy.parse(strategy), count, **how)
-    if output is not None:
-        write_json(program.to_dict(), output)
+    files = {output: lambda: json_text(program.to_dict())}
+    if certificate is not None:
+        from fred_hw.certificate.writing import certify_wafer
+
+        with checked("route", "--certify"):
+            certified = json_text(certify_wafer(program))
+        files[certificate] = lambda: certified
+    write_given(files)
     if as_json:
         print_json(program.to_dict())
     else:

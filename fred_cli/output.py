@@ -20,6 +20,7 @@ __all__ = [
     "arrow_csv",
     "as_csv",
     "checked",
+    "json_text",
     "need_plotly",
     "option_names",
     "plain",
@@ -53,7 +54,12 @@ def plain(value: Any) -> Any:
 
 def print_json(value: Any) -> None:
     """Print ``value`` as the one JSON object on standard output."""
-    print(json.dumps(plain(value), indent=1))
+    print(json_text(value), end="")
+
+
+def json_text(value: Any) -> str:
+    """Return ``value`` as the text of a JSON file."""
+    return json.dumps(plain(value), indent=1) + "\n"
 
 
 def write_json(value: Any, path: Path) -> None:
@@ -64,7 +70,7 @@ def write_json(value: Any, path: Path) -> None:
     InputError
         The file cannot be written.
     """
-    write_text(json.dumps(plain(value), indent=1) + "\n", path)
+    write_text(json_text(value), path)
 
 
 def write_text(text: str, path: Path) -> None:

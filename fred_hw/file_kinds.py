@@ -5,6 +5,7 @@ from pathlib import Path
 
 __all__ = [
     "ARCHITECTURE",
+    "CERTIFICATE",
     "CLUSTER",
     "DESIGN",
     "ENDPOINT",
@@ -42,6 +43,7 @@ NETWORK = "an ASTRA-sim network"
 SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
 ROCE = "parameters of RoCE"
+CERTIFICATE = "a routing certificate"
 PRESET = "the preset of a switch"
 
 TEXT_WORKLOAD = "a text workload of ASTRA-sim 1.0"
@@ -78,6 +80,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     SYSTEM: ("all-reduce-implementation", "preferred-dataset-splits", "peak-perf"),
     REMOTE_MEMORY: ("memory-type",),
     ROCE: ("congestion_control",),
+    CERTIFICATE: ("refutations",),
 }
 """Keys that identify a kind; one of them is enough."""
 

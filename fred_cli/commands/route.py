@@ -20,7 +20,7 @@ from fred_cli.options import (
     set_option,
     spec_argument,
 )
-from fred_cli.output import checked, option_names, plain, print_json, write_text
+from fred_cli.output import checked, option_names, plain, print_json, write_json, write_text
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -77,6 +77,13 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
     metavar="FILE",
     help="For a wafer or mesh: write its program as JSON.",
 )
+@click.option(
+    "--certify",
+    "certificate",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write a certificate of the routing for `fred verify`, as JSON.",
+)
 @as_json_option
 def command(
     spec_source: str,
@@ -91,6 +98,7 @@ def command(
     size: str | None,
     collectives: str | None,
     output: Path | None,
+    certificate: Path | None,
     as_json: bool,
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
@@ -124,12 +132,14 @@ def command(
         _refuse(of_switches, "a switch, not a mesh")
         _refuse({"--generation": generation}, "a switch or a wafer, not a mesh")
         _refuse({"--collectives": collectives}, "a wafer, not a mesh")
+        _refuse({"--certify": certificate}, "a switch or a wafer, not a mesh")
         fabric("mesh", algorithm=algorithm or "auto")
         return 0
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        fabric("wafer", generation=number, collectives=collectives or COLLECTIVES[0])
+        how = {"generation": number, "collectives": collectives or COLLECTIVES[0]}
+        fabric("wafer", certificate=certificate, **how)
         return 0
     spec = read_spec(spec_source, changes)  # report errors in the file before those in options
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
@@ -137,7 +147,7 @@ def command(
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
     bound = DEFAULT_CONFLICTS if conflicts is None else conflicts
-    return _route(spec, strategy, flows_file, bound, number, picture, as_json)
+    return _route(spec, strategy, flows_file, bound, number, picture, certificate, as_json)
 
 
 def _route(
@@ -147,6 +157,7 @@ def _route(
     max_conflicts: int,
     number: int,
     picture: Path | None,
+    certificate: Path | None,
     as_json: bool,
 ) -> int:
     """Route flows or a strategy on a switch, and return the exit status."""
@@ -165,6 +176,8 @@ def _route(
         }
     if picture is not None:
         _draw(results["flows"], picture)
+    if certificate is not None:
+        _certify(spec, strategy, results, max_conflicts, certificate)
     statuses = {result.status for result in results.values()}
     reports = {name: _routing_report(spec, result, number) for name, result in results.items()}
     if as_json:
@@ -174,6 +187,28 @@ def _route(
     else:
         _say(reports)
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0
+
+
+def _certify(
+    spec: "SwitchSpec",
+    strategy: str | None,
+    results: dict[str, Any],
+    max_conflicts: int,
+    path: Path,
+) -> None:
+    """Write the certificate of results, unless the search for one of them was too short."""
+    from fred_hw.certificate.writing import certify_switch
+    from fred_hw.compiler.exact import EffortError
+    from fred_hw.compiler.placement import Strategy
+
+    parsed = Strategy.parse(strategy) if strategy else None
+    try:
+        with checked("route", "--certify"), progress("certifying"):
+            found = certify_switch(spec, parsed, results, max_conflicts=max_conflicts)
+    except EffortError:
+        click.echo("warning: --certify: no file, as the search reached --max-conflicts", err=True)
+    else:
+        write_json(found, path)
 
 
 def _generation(given: int | None) -> int:

@@ -28,6 +28,7 @@ _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "gen": (  # refused for want of -o, so nothing is generated
         ("spec.yaml", "mesh.yaml", "plane.yaml"),
     ),
+    "verify": (("certificate.json", *_SPEC),),
     "check-deadlock": (("plane.yaml", "mesh.yaml", *_SPEC),),
     "cost": (("plane.yaml", "mesh.yaml", f"{ROOT}/examples/wafer-4.yaml"),),
     "sim": (_SPEC,),
@@ -239,6 +240,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
                 "--draw",
                 "--size",
                 "--output",
+                "--certify",
             ),
             *("--collectives", "--algorithm"),
         ),
@@ -267,6 +269,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "roce config": (("--output",), ()),
     "roce run": (("--topology",), ("--cc", "--roce", "--congestion-chart")),
     "presets": ((), ()),
+    "verify": ((), ("--output",)),
     "check-deadlock": ((), ("--set", "--acceptance")),
     "examples list": ((), ()),
     "examples copy": ((), ("--output",)),

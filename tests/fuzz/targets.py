@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from fred_cli.report.results import simulation_results
 from fred_cli.values import parse_clock, parse_group, parse_size
+from fred_hw.certificate.checker import check
+from fred_hw.certificate.file import Certificate
 from fred_hw.compiler.flows import read_flows
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError, InputWarning
+from fred_hw.files import load_model
 from fred_hw.load import load_spec, parse_change
 from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
@@ -246,7 +249,21 @@ _WORDS = st.one_of(
 _MODEL = (ROOT / "examples/repurpose/hidden-blocks.npz").read_bytes()
 _SAMPLES = (ROOT / "examples/repurpose/samples.npz").read_bytes()
 
+_UNICAST = [{"inputs": [1], "outputs": [0]}]
+_CERTIFICATE = {
+    "schema": "fred-certificate/1",
+    "name": "two switches",
+    "strategy": "MP2-DP1-PP1",
+    "units": {one: {"ports": 2, "middle_switches": 2} for one in "ab"},
+    "links": [["a.1", "b.1"]],
+    "endpoints": ["a.0", "b.0"],
+    "phases": {"one": _UNICAST},
+    "sets": {"one": {"phase": "one", "flows": _UNICAST, "words": {"a": "0x2", "b": "0x4"}}},
+    "refutations": {"one": {"flows": _UNICAST, "clique": [0], "proof": [[1, -2], []]}},
+}
+
 _FILES = {
+    "certificate.json": documents([_CERTIFICATE]),
     "model.npz": broken(_MODEL),
     "samples.npz": broken(_SAMPLES),
     "layers.yaml": documents([*bases("architecture").values()]),
@@ -315,6 +332,11 @@ TARGETS: Mapping[str, Target] = {
     "astra memory": Target(_FILES["mem.yaml"], refusing(load_memory, "mem.yaml"), 10),
     "astra groups": Target(_FILES["groups.yaml"], refusing(load_groups, "w.yaml"), 10),
     "astra trace": Target(broken(_TRACE), _run_traces, 10),
+    "certificate": Target(
+        _FILES["certificate.json"],
+        refusing(lambda p: [*check(load_model(Certificate, p).model_dump())], "f.json"),
+        15,
+    ),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "study": Target(documents(_STUDIES), refusing(load_study, "f.yaml"), 15),
     "constraint": Target(

@@ -207,6 +207,7 @@ def test_folders_are_completed_where_one_is_written() -> None:
         "study optimize",
         "study run",
         "synth",
+        "verify",
     }
 
 

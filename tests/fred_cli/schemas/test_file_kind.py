@@ -192,6 +192,7 @@ def test_every_model_of_files_that_users_write_has_a_schema() -> None:
     named |= {"ChoosingProtocol", "ChannelledProtocol"}
     written_by_us = {
         "fred_hw.adder_delays",
+        "fred_hw.certificate",
         "perfmodel.switch_timing",
         "perfmodel.studies.rtl",
         "perfmodel.studies.saturation",

@@ -1,0 +1,1 @@
+"""Routing certificates: configurations with what shows them right, and their checker."""
