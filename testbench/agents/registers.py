@@ -14,6 +14,7 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.spec import SwitchSpec
 
 from .deprecations import ignore_in_cocotbext_axi
+from .measurements import record
 
 __all__ = ["Registers"]
 
@@ -56,6 +57,21 @@ class Registers:
         """Write a writable register word."""
         answer = await self.master.write(address, value.to_bytes(4, "little"))
         assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
+
+    async def report(self) -> None:
+        """Report each register whose value the hardware determines as a figure."""
+        for register in self.access.registers.registers:
+            fields = [one for one in register.fields if one.access in ("constant", "ro", "w1c")]
+            for field in fields:
+                words = range(register.words)
+                values = [await self.access.read_field(register.name, field.name, k) for k in words]
+                alone = len(register.fields) == 1
+                record(
+                    register.name if alone else f"{register.name}.{field.name}",
+                    values[0] if register.count is None else values,
+                    "",
+                    register.description if alone else field.description,
+                )
 
     def protection(self) -> int:
         """Return the AxPROT value of the next raw access, which registers ignore."""
