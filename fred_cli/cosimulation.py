@@ -1,11 +1,12 @@
 """Shared code of co-simulation commands, which need optional packages."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from fred_hw.choices import not_one_of
@@ -13,7 +14,6 @@ from fred_hw.errors import InputError
 from fred_hw.optional import needed
 
 if TYPE_CHECKING:
-    from fred_hw.mesh.spec import MeshSpec
     from fred_hw.spec import SwitchSpec
     from testbench.sim.runner import SimulationResult
 
@@ -64,58 +64,43 @@ def load_testbench(simulator: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Regression:
-    """The regression of a level; call ``load_testbench`` before it runs.
+    """The regression of a level.
 
     Parameters
     ----------
     latency : str
         Name of the latency that it measures.
-    run : callable
-        Runs the regression, given the specification, a folder for logs, and the keywords
-        ``simulator``, ``seed``, ``waves`` and ``tests`` of ``testbench.cosimulation.launch``.
-        Returns the results, or raises ``SimulatorError``.
+    function : str
+        Module in ``testbench.cosimulation`` and function, with a colon between them.
     """
 
     latency: str
-    run: "Callable[..., SimulationResult]"
+    function: str
 
+    def run(self, spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
+        """Run the regression; call ``load_testbench`` before.
 
-def _interconnect(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
-    from testbench.cosimulation.interconnect import cosimulate
+        Parameters
+        ----------
+        spec, work : SwitchSpec, Path
+            The specification, and a folder for logs.
+        options
+            The keywords of ``testbench.cosimulation.launch.Options``.
 
-    return cosimulate(spec, work, **options)
-
-
-def _switch(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
-    from testbench.cosimulation.switch import cosimulate_switch
-
-    return cosimulate_switch(spec, work, **options)
-
-
-def _terminator(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
-    from testbench.cosimulation.terminator import cosimulate_terminator
-
-    return cosimulate_terminator(spec, work, **options)
-
-
-def _endpoint(spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
-    from testbench.cosimulation.endpoint import cosimulate_endpoint
-
-    return cosimulate_endpoint(spec, work, **options)
-
-
-def _router(mesh: "MeshSpec", work: Path, **options: Any) -> "SimulationResult":
-    from testbench.cosimulation.router import cosimulate_router
-
-    return cosimulate_router(mesh, work, **options)
+        Raises
+        ------
+        SimulatorError
+            The simulator is not installed or failed.
+        """
+        return resolve_name(f"testbench.cosimulation.{self.function}")(spec, work, **options)
 
 
 REGRESSIONS = {
-    "interconnect": Regression("latency_cycles", _interconnect),
-    "switch": Regression("switch_latency_cycles", _switch),
-    "endpoint": Regression("endpoint_latency_cycles", _endpoint),
-    "terminator": Regression("terminator_latency_cycles", _terminator),
-    "router": Regression("router_latency_cycles", _router),
+    "interconnect": Regression("latency_cycles", "interconnect:cosimulate"),
+    "switch": Regression("switch_latency_cycles", "switch:cosimulate_switch"),
+    "endpoint": Regression("endpoint_latency_cycles", "endpoint:cosimulate_endpoint"),
+    "terminator": Regression("terminator_latency_cycles", "terminator:cosimulate_terminator"),
+    "router": Regression("router_latency_cycles", "router:cosimulate_router"),
 }
 """Regression of each level that has one."""
 

@@ -7,7 +7,7 @@ import click
 
 from fred_cli.output import option_names, print_json, table
 from fred_cli.progress import progress
-from fred_cli.traces import given_names, spans
+from fred_cli.traces import given_names, rank_rows
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
@@ -55,10 +55,7 @@ def estimate_schedule(
         ranks = [{"rank": rank, "total_ns": end} for rank, end in enumerate(ends)]
         print_json({**said, "ranks": ranks})
         return
-    alike: dict[int, list[int]] = {}
-    for rank, end in enumerate(ends):
-        alike.setdefault(end, []).append(rank)
-    rows = [(spans(ranks), f"{end:,}") for end, ranks in alike.items()]
+    rows = rank_rows({rank: (end,) for rank, end in enumerate(ends)})
     table("LogGOPS; ns", ("ranks", "total"), rows)
     shown = ", ".join(f"{key} {getattr(model, name):g}" for key, name in PARAMETERS.items())
     print(f"  {workload}: {shown}")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ __all__ = [
     "check_options",
     "estimate_traces",
     "given_names",
-    "spans",
+    "rank_rows",
     "trace_options",
 ]
 
@@ -415,15 +415,20 @@ def _say_jobs(one: Any) -> None:
 
 def _say_ranks(one: Any) -> None:
     """Print one row per set of ranks with equal times."""
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for times in one.ranks:
-        rank, *figures = vars(times).values()
-        alike.setdefault(tuple(figures), []).append(rank)
+    times = {rank: ns for rank, *ns in (vars(row).values() for row in one.ranks)}
     table(
         f"{one.workload} on {one.network}, network model {one.network_model}; ns",
         ("ranks", "total", "compute", "communication", "overlap", "exposed communication"),
-        [(spans(ranks), *(f"{ns:,}" for ns in figures)) for figures, ranks in alike.items()],
+        rank_rows(times),
     )
+
+
+def rank_rows(times_ns: Mapping[int, Sequence[int]]) -> list[tuple[str, ...]]:
+    """Return a table row for each set of ranks with equal times [ns]."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for rank, times in times_ns.items():
+        alike.setdefault(tuple(times), []).append(rank)
+    return [(spans(ranks), *(f"{ns:,}" for ns in times)) for times, ranks in alike.items()]
 
 
 def _say_congestion(one: Any) -> None:

@@ -12,12 +12,12 @@ from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.designs import MeasuredDesign, interconnect_design, switch_design
-from testbench.measurement import Say, SpecMeasurement
+from testbench.measurement import Say, Spec, SpecMeasurement
 from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["SWITCH_TESTS", "SwitchMeasurement", "agreed"]
+__all__ = ["SWITCH_TESTS", "SwitchMeasurement", "agreed", "link_use", "runs_of"]
 
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
 
@@ -45,27 +45,31 @@ class SwitchMeasurement(SpecMeasurement[SwitchSpec]):
         }
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        spec, seed = self.measured_spec, self.seed
+        spec = self.measured_spec
         design = kept(generate, spec)
-        results = [
-            cosimulate(spec, work / name, simulator=name, seed=seed, design=design)
-            for name in self.simulators
-        ]
+        results = runs_of(self, cosimulate, work, Options(design=design))
         measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
         whole = kept(generate, spec, level="switch")
-        options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
-        runs = [
-            cosimulate_switch(
-                spec, work / "switch" / name, **Options(**options | {"simulator": name})
-            )
-            for name in self.simulators
-        ]
+        options = Options(tests=SWITCH_TESTS, design=whole)
+        runs = runs_of(self, cosimulate_switch, work / "switch", options)
         return {
             **measured,
             "flits_checked": sum(one.measurements["flits_checked"] for one in [*results, *runs]),
             "switch": agreed(runs, lambda one: _switch(one, self.spec)),
             "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
         }
+
+
+def runs_of(
+    measurement: SpecMeasurement[Spec],
+    run: Callable[..., SimulationResult],
+    work: Path,
+    options: Options,
+) -> list[SimulationResult]:
+    """Return the co-simulation of a measurement in each of its simulators."""
+    more: dict[str, Any] = {**options, "seed": measurement.seed}
+    spec = measurement.measured_spec
+    return [run(spec, work / name, simulator=name, **more) for name in measurement.simulators]
 
 
 def agreed(
@@ -88,19 +92,25 @@ def agreed(
     return measured[0]
 
 
+def link_use(load: Mapping[str, Any], bits: int) -> dict[str, float]:
+    """Return the record entries of the use of links by flits of a data width in bits."""
+    rate = load["data_flits_per_cycle"]
+    return {
+        "data_flits_per_cycle": rate,
+        "ack_share": load["ack_share"],
+        "control_share": load["control_share"],
+        "payload_share": rate * bits / (bits + load["header_and_crc_bits"]),
+    }
+
+
 def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
     """Return the record of the whole switch, with shares for flits of full size."""
-    load, recovery = measured["efficiency"], measured["recovery_cycles"]
-    bits = spec.data_width
-    share = load["data_flits_per_cycle"] * bits / (bits + load["header_and_crc_bits"])
+    recovery = measured["recovery_cycles"]
     return {
         "latency_cycles": measured["switch_latency_cycles"],
         "stages": measured["stages"],
         "follow_cycles": measured["switch_follow_cycles"],
-        "data_flits_per_cycle": load["data_flits_per_cycle"],
-        "ack_share": load["ack_share"],
-        "control_share": load["control_share"],
-        "payload_share": share,
+        **link_use(measured["efficiency"], spec.data_width),
         "reconfiguration_cycles": measured["reconfiguration_cycles"],
         "preemption_cycles": measured["preemption_cycles"],
         "recovery_cycles": {"to_switch": recovery["input"], "from_switch": recovery["output"]},

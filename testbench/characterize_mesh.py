@@ -7,7 +7,7 @@ from typing import Any
 
 from fred_hw.mesh.spec import MeshSpec
 from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
-from testbench.characterize import agreed
+from testbench.characterize import agreed, link_use, runs_of
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
 from testbench.designs import MeasuredDesign, mesh_design
@@ -43,13 +43,7 @@ class RouterMeasurement(SpecMeasurement[MeshSpec]):
         return {"verilog_sha256": mesh_design(self.measured_spec)}
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
-        options = Options(seed=self.seed, tests=MESH_TESTS)
-        runs = [
-            cosimulate_mesh(
-                self.measured_spec, work / name, **Options(**options | {"simulator": name})
-            )
-            for name in self.simulators
-        ]
+        runs = runs_of(self, cosimulate_mesh, work, Options(tests=MESH_TESTS))
         return {
             "router": agreed(runs, lambda one: _router(one, self.spec)),
             "flits_checked": sum(run.measurements["flits_checked"] for run in runs),
@@ -59,14 +53,10 @@ class RouterMeasurement(SpecMeasurement[MeshSpec]):
 
 def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:
     """Return the measurements of a router, with shares for flits of full size."""
-    load, bits = measured["efficiency"], mesh.link.data_width
     return {
         "latency_cycles": measured["router_latency_cycles"],
         "follow_cycles": measured["router_follow_cycles"],
         "preemption_cycles": measured["router_preemption_cycles"],
         "message_cycles": measured["router_message_cycles"],
-        "data_flits_per_cycle": load["data_flits_per_cycle"],
-        "ack_share": load["ack_share"],
-        "control_share": load["control_share"],
-        "payload_share": load["data_flits_per_cycle"] * bits / (bits + load["header_and_crc_bits"]),
+        **link_use(measured["efficiency"], mesh.link.data_width),
     }

@@ -15,8 +15,9 @@ from .command_line import command_line
 from .commands import COMMANDS_PAGE, commands_page
 from .figures import draw_wave
 from .files import files
+from .measured import measured
 from .names import names
-from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
+from .pages import COMMAND_LINE, DOCS, FILES, MEASURED, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
 from .ports import REFERENCE, TABLES, ports_page
 from .proofs import proofs_page
 from .python_api import python_api
@@ -37,6 +38,7 @@ WHOLE: dict[Path, Callable[[], str]] = {
     COMMAND_LINE: command_line,
     PYTHON: python_api,
     FILES: files,
+    MEASURED: measured,
     YAML_KEYS: reference,
     PROOFS: proofs_page,
 }

@@ -6,6 +6,7 @@ __all__ = [
     "COMMAND_LINE",
     "DOCS",
     "FILES",
+    "MEASURED",
     "NAMES",
     "PAGES",
     "PROOFS",
@@ -21,7 +22,8 @@ NAMES = DOCS / "reference/names.md"
 COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
+MEASURED = DOCS / "reference/measured.md"
 PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS)
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, MEASURED, YAML_KEYS, PROOFS)

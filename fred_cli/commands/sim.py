@@ -140,12 +140,20 @@ def command(
 
 
 def _print(result: Any, seed: int, waves: bool) -> None:
-    """Print the test results of one simulator, and the measurements."""
+    """Print the test results of one simulator, and the figures that the tests reported."""
+    from perfmodel.figures import figures_of
+
     rows = [
         (test.name, "passed" if test.passed else f"FAILED: {test.message}", f"{test.wall_s:.2f}")
         for test in result.tests
     ]
     table(f"{result.simulator} {result.version}, seed {seed}", ("test", "outcome", "s"), rows)
-    for key, value in result.measurements.items():
-        print(f"  {key}: {value}")
+    measured: list[tuple[str, ...]] = []
+    for key, figure in result.figures.items():
+        meaning = figure["meaning"]
+        for name, value in figures_of(key, result.measurements[key]):
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            measured.append((name, shown, figure["unit"], meaning))
+            meaning = ""  # stands once for all values of a figure
+    table("measured", ("figure", "value", "unit", "meaning"), measured)
     print(f"  results: {result.results_xml}" + (f"\n  waves: {result.waves}" if waves else ""))

@@ -14,6 +14,7 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.spec import SwitchSpec
 
 from .deprecations import ignore_in_cocotbext_axi
+from .measurements import record
 
 __all__ = ["RegisterBus", "Registers"]
 
@@ -92,3 +93,18 @@ class Registers(RegisterBus):
     def __init__(self, spec: SwitchSpec) -> None:
         super().__init__()
         self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
+
+    async def report(self) -> None:
+        """Report each register whose value the hardware determines as a figure."""
+        for register in self.access.registers.registers:
+            fields = [one for one in register.fields if one.access in ("constant", "ro", "w1c")]
+            for field in fields:
+                words = range(register.words)
+                values = [await self.access.read_field(register.name, field.name, k) for k in words]
+                alone = len(register.fields) == 1
+                record(
+                    register.name if alone else f"{register.name}.{field.name}",
+                    values[0] if register.count is None else values,
+                    "",
+                    register.description if alone else field.description,
+                )

@@ -22,7 +22,7 @@ from testbench.stimulus.traffic import random_flit
 
 from .axis import Beat, StreamMonitor
 from .link import LinkPort
-from .measurements import record
+from .measurements import count_flits
 from .outputs import start_clock
 from .registers import Registers
 from .scoreboard import FlowKey, Packets, Scoreboard
@@ -322,7 +322,7 @@ class SwitchBench:
         """Check, at the end of a test, that packets arrived, and record their number."""
         self.check()
         assert self.board.flits
-        record(flits=self.board.flits)
+        count_flits(self.board.flits)
 
     async def finish_clean(self) -> None:
         """Finish as ``finish`` does, and check that no error is reported."""

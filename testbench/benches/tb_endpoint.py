@@ -15,7 +15,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.endpoint import EndpointPort
 from testbench.agents.line import FaultyLink, Line
-from testbench.agents.measurements import record
+from testbench.agents.measurements import count_flits, record
 from testbench.agents.outputs import start_clock
 from testbench.agents.terminator import connect
 from testbench.models.golden import lanes_of, reduction_of, word_of
@@ -110,14 +110,14 @@ class PairBench:
         flits = self.fill()
         await self.run(rings(circuit))
         assert self.results() == [summed(flits)] * 2
-        record(flits=2 * FLITS)
+        count_flits(2 * FLITS)
 
     async def exchange(self, circuit: str) -> None:
         """Exchange new buffers, and check the results."""
         flits = self.fill()
         await self.run(copies(circuit))
         assert self.results() == flits[::-1]
-        record(flits=2 * FLITS)
+        count_flits(2 * FLITS)
 
     async def run(self, parts: Sequence[Sequence[Descriptor]]) -> None:
         """Run the descriptors of both endpoints to their end, which must raise interrupts."""
@@ -242,5 +242,10 @@ async def memory_is_read_soon_after_the_command(dut: Any) -> None:
         await FallingEdge(dut.clk)
     await command
     latency = bench.cycle - begin - WRITE_CYCLES
-    record(endpoint_latency_cycles=latency)
+    record(
+        "endpoint_latency_cycles",
+        latency,
+        "cycles",
+        "From the write of a descriptor to the first word that the endpoint requests from memory",
+    )
     assert latency == BEGIN_CYCLES

@@ -14,7 +14,7 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
 from testbench.agents.interconnect import InterconnectBench, Stimulus
-from testbench.agents.measurements import record
+from testbench.agents.measurements import count_flits, record
 from testbench.stimulus.traffic import (
     collective_runs,
     flits_for,
@@ -58,7 +58,7 @@ async def collective_delivers(dut: Any, kind: Any) -> None:
     for flows, configuration in collective_runs(rng, SPEC, kind.value):
         await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4)))
     await bench.finish()
-    record(flits=bench.board.matched)
+    count_flits(bench.board.matched)
 
 
 @test
@@ -70,7 +70,7 @@ async def phases_of_strategies_deliver(dut: Any) -> None:
         await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
     assert concurrent >= SPEC.ports // 2
     await bench.finish()
-    record(flits=bench.board.matched)
+    count_flits(bench.board.matched)
 
 
 @test
@@ -80,7 +80,7 @@ async def random_flow_sets_deliver(dut: Any) -> None:
         flows, configuration = routed_random_flows(rng, SPEC)
         await bench.play(runs(rng, flows, configuration, FLITS, busy=rng.choice((0.3, 0.9, 1.0))))
     await bench.finish(minimum=CONFIGURATIONS)
-    record(flits=bench.board.matched)
+    count_flits(bench.board.matched)
 
 
 @test
@@ -95,7 +95,13 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
 
     await bench.play(stimuli())
     await bench.finish(minimum=CONFIGURATIONS * FLITS // 2)
-    record(flits=bench.board.matched, reconfiguration_cycles=await reconfiguration_gap(bench, rng))
+    count_flits(bench.board.matched)
+    record(
+        "reconfiguration_cycles",
+        await reconfiguration_gap(bench, rng),
+        "cycles",
+        "Longest gap at an output between the last flit of one configuration and the next one's",
+    )
 
 
 async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> int:
@@ -143,7 +149,8 @@ async def every_path_has_the_same_latency(dut: Any) -> None:
     latency = await bench.finish(minimum=SPEC.ports**2 + SPEC.ports)
     want = int(os.environ.get("FRED_LATENCY", latency))
     assert latency == want, f"counted {latency} cycles, but the manifest says {want}"
-    record(flits=bench.board.matched, latency_cycles=latency)
+    count_flits(bench.board.matched)
+    record("latency_cycles", latency, "cycles", "From a flit on the inputs to it on the outputs")
 
 
 @test
@@ -165,7 +172,13 @@ async def every_port_carries_a_flit_each_cycle(dut: Any) -> None:
             rates.append(len(arrivals) / (arrivals[-1] - arrivals[0] + 1))
     await bench.finish(minimum=cycles * SPEC.ports)
     assert min(rates) == 1.0, f"bubbles: {min(rates)} flits per cycle"
-    record(flits=bench.board.matched, throughput_flits_per_cycle=min(rates))
+    count_flits(bench.board.matched)
+    record(
+        "throughput_flits_per_cycle",
+        min(rates),
+        "flits/cycle",
+        "Rate of the slowest output while all inputs send in every cycle",
+    )
 
 
 @test
@@ -186,7 +199,7 @@ async def a_part_of_a_reduction_is_never_delivered(dut: Any) -> None:
         await bench.play(iter(stimuli))
     assert missing > 0
     await bench.finish()
-    record(flits=bench.board.matched)
+    count_flits(bench.board.matched)
 
 
 @test
@@ -201,4 +214,4 @@ async def reset_loses_what_is_inside_and_nothing_later(dut: Any) -> None:
     await bench.drain()  # a flit from before the reset would arrive unexpected
     await bench.play(runs(rng, flows, configuration, FLITS))
     await bench.finish(minimum=FLITS * SPEC.ports)
-    record(flits=bench.board.matched)
+    count_flits(bench.board.matched)

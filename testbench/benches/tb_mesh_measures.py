@@ -9,7 +9,7 @@ from fred_hw.mesh.router import HOP_CYCLES, MESSAGE_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import Kind
 from testbench.agents.axis import StreamMonitor
-from testbench.agents.measurements import record
+from testbench.agents.measurements import count_flits, record
 from testbench.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
 
@@ -61,33 +61,41 @@ async def cycles_per_router(bench: MeshBench, before: int) -> set[float]:
 
 @test
 async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_latency_cycles``; a router with an unchanged path takes a cycle less."""
     bench = await started(dut)
     found = await cycles_per_router(bench, 0)
     most = max(found)
     assert most == HOP_CYCLES, f"counted {found}, but stated are {HOP_CYCLES}"
     assert min(found) >= HOP_CYCLES - 1, f"counted {found}"
-    record(router_latency_cycles=int(most), flits=MESH.plan.addresses)
+    record(
+        "router_latency_cycles",
+        int(most),
+        "cycles",
+        "A lone flit through a router, port to port; with an unchanged path it takes a cycle less",
+    )
+    count_flits(MESH.plan.addresses)
     bench.check()
 
 
 @test
 async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_follow_cycles``: latency when all paths are unchanged."""
     bench = await started(dut)
     found = await cycles_per_router(bench, 1)
     assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
-    record(router_follow_cycles=int(max(found)), flits=2 * MESH.plan.addresses)
+    record(
+        "router_follow_cycles",
+        int(max(found)),
+        "cycles",
+        "A flit through a router that follows another flit on the same route",
+    )
+    count_flits(2 * MESH.plan.addresses)
     bench.check()
 
 
 @with_two_neighbours
 async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
-    """Measure ``router_preemption_cycles``: extra latency of a lone urgent flit under load.
+    """Send an urgent flit at every flit of a less urgent packet from another end.
 
-    It comes at every flit of a less urgent packet that crosses the same router from another end,
-    behind and before others of its kind, and goes where that goes. The most that it takes beyond
-    ``router_latency_cycles`` counts.
+    That packet crosses the same router to the same end, between others of its kind.
     """
     bench = await started(dut)
     patient, urgent = NEIGHBOURS[HOT][:2]
@@ -105,13 +113,18 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
         found.append(out[-overtaken - 1].cycle - begin - HOP_CYCLES)
     # The first cycles of its own route overlap with the packet that it waits for.
     assert MOST - HOP_CYCLES // 2 < max(found) <= MOST, f"waited {found} cycles"
-    record(router_preemption_cycles=max(found), flits=MOST * (6 * MOST + 1))
+    record(
+        "router_preemption_cycles",
+        max(found),
+        "cycles",
+        "Largest additional latency of a lone urgent flit that meets less urgent packets",
+    )
+    count_flits(MOST * (6 * MOST + 1))
     bench.check()
 
 
 @test
 async def ack_takes_as_long_at_every_router(dut: Any) -> None:
-    """Measure ``router_message_cycles``: latency of an ack through a router."""
     bench = await started(dut)
 
     def last_ack(watch: StreamMonitor) -> int:
@@ -129,13 +142,13 @@ async def ack_takes_as_long_at_every_router(dut: Any) -> None:
         cycles = last_ack(bench.outputs[source]) - last_ack(bench.inputs[end])
         found.add(cycles / routers)
     assert found == {MESSAGE_CYCLES}, f"counted {found}, but stated are {MESSAGE_CYCLES}"
-    record(router_message_cycles=int(max(found)), flits=MESH.plan.addresses)
+    record("router_message_cycles", int(max(found)), "cycles", "An ack through a router")
+    count_flits(MESH.plan.addresses)
     bench.check()
 
 
 @test
 async def links_carry_data_at_full_load(dut: Any) -> None:
-    """Measure ``efficiency`` on the links to NPUs when each sends to its neighbour."""
     bench = await started(dut)
     count = max(80, 5 * PROTOCOL.ack_interval)
     to = PATTERNS["neighbor"]
@@ -145,7 +158,13 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
         bench.unicast(source, end, count, MOST, 0)
     await bench.drain()
     efficiency = shares(bench, bench.outputs[:NPUS])
-    record(efficiency=efficiency, flits=NPUS * count * MOST)
+    record(
+        "efficiency",
+        efficiency,
+        "",
+        "Use of the links to NPUs, each of which sends to its neighbour, as shares of their cycles",
+    )
+    count_flits(NPUS * count * MOST)
     # Packets in a row on the same route lose no cycles except for the acks of endpoints.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
     assert efficiency["data_flits_per_cycle"] >= most - 0.01, efficiency

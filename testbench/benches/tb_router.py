@@ -48,7 +48,12 @@ async def lone_packet_takes_the_cycles_of_a_hop(dut: Any) -> None:
         bench.unicast(first, last, 1, 1, 0)
         await bench.drain()
     begin, out = (bench.data(one)[-1].cycle for one in (bench.inputs[source], bench.outputs[end]))
-    record(router_latency_cycles=out - begin)
+    record(
+        "router_latency_cycles",
+        out - begin,
+        "cycles",
+        "From a flit of a lone packet on a link into the router to it on a link out of it",
+    )
     assert out - begin == HOP_CYCLES
     bench.finish()
 

@@ -41,12 +41,6 @@ def into(bench: SwitchBench, port: int) -> Any:
 
 @test
 async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
-    """Measure ``switch_latency_cycles`` and its ``stages``.
-
-    They are ``receive``, from the beat on ``s_axis`` to the head of a queue; ``schedule``, until
-    its phase is loaded; ``start``, until it enters the interconnect; ``interconnect``, until it
-    leaves that; ``send``, until the beat on ``m_axis``.
-    """
     phases = [everyone(), *(phase_of(1, 1, Flow((PORTS - 1,), (0,))),) * (PROTOCOL.phases > 1)]
     bench, rng = await started(dut, 0.0, phases)
     found = set()
@@ -71,16 +65,21 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
     (cycles,) = found
     assert sum(cycles) == LATENCY, f"counted {cycles}, but stated are {LATENCY}"
     names = ("receive", "schedule", "start", "interconnect", "send")
-    record(switch_latency_cycles=sum(cycles), stages=dict(zip(names, cycles, strict=True)))
+    record("switch_latency_cycles", sum(cycles), "cycles", "A lone flit, port to port")
+    record(
+        "stages",
+        dict(zip(names, cycles, strict=True)),
+        "cycles",
+        "Parts of `switch_latency_cycles`: `receive` from the beat on `s_axis` to the head of a "
+        "queue, `schedule` until its phase is loaded, `start` until the flit enters the "
+        "interconnect, `interconnect` until it leaves, `send` until the beat on `m_axis`",
+    )
     bench.finish()
 
 
 @follow_test
 async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any) -> None:
-    """Measure ``switch_follow_cycles``: latency of a lone unicast on an unchanged path.
-
-    The measured flit follows one that is acknowledged already, as with long links.
-    """
+    # The measured flit follows one that is acknowledged already, as with long links.
     bench, rng = await started(dut, 0.0)
     found: dict[str, set[int]] = {"alone": set(), "follows": set()}
     for source in range(PORTS):
@@ -93,7 +92,12 @@ async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any
             begin = bench.data(bench.inputs[source])[-1].cycle
             cycles.add(bench.data(bench.outputs[target])[-1].cycle - begin)
     (follows,) = found["follows"]
-    record(switch_follow_cycles=follows)
+    record(
+        "switch_follow_cycles",
+        follows,
+        "cycles",
+        "A lone flit of a unicast, port to port, on the path of the unicast before it",
+    )
     # A path is found within three cycles.
     assert LATENCY - 3 <= follows < min(found["alone"]) <= LATENCY, f"counted {found}"
     bench.finish()
@@ -101,11 +105,6 @@ async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any
 
 @test
 async def links_carry_data_at_full_load(dut: Any) -> None:
-    """Measure ``efficiency`` on the links from the switch in an all-reduce of all ports.
-
-    Shares are those of the cycles from the first ack on a link to the last one between data flits,
-    that one left out, so that each ack counts with the packets it is for.
-    """
     phase, count = everyone(), max(80, 5 * PROTOCOL.ack_interval)
     bench, rng = await started(dut, 0.0, [phase])
     bench.play(runs_of(rng, phase, count, MOST))
@@ -113,7 +112,12 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     for watch in bench.outputs:
         assert len(bench.data(watch)) == count * MOST
     efficiency = shares(bench, bench.outputs)
-    record(efficiency=efficiency)
+    record(
+        "efficiency",
+        efficiency,
+        "",
+        "Use of the links from the switch in an all-reduce of all ports, as shares of their cycles",
+    )
     data = efficiency["data_flits_per_cycle"]
     # An ack takes the time of one flit for each ``ack_interval`` packets, and no cycle is lost. At
     # the first and the last of them, acks may be a flit closer together.
@@ -125,11 +129,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
 
 @phases_test
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
-    """Measure ``reconfiguration_cycles``: longest gap when one phase follows another.
-
-    Two phases on one virtual channel alternate, each from half of the ports to all.
-    ``counted_reconfiguration_cycles`` is the value of the register, per start of a phase.
-    """
+    """Alternate two phases on one virtual channel, each from half of the ports to all."""
     half, count = PORTS // 2, 8
     first = phase_of(0, 0, Flow(tuple(range(half)), tuple(range(PORTS))))
     second = phase_of(1, 0, Flow(tuple(range(half, PORTS)), tuple(range(PORTS))))
@@ -148,7 +148,18 @@ async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     assert gaps.total() >= count, f"{gaps.total()} changes of the phase"
     starts = await bench.access.read("PHASE_STARTS")
     counted = await bench.access.read("RECONFIGURATION_CYCLES") / starts
-    record(reconfiguration_cycles=max(gaps), counted_reconfiguration_cycles=counted)
+    record(
+        "reconfiguration_cycles",
+        max(gaps),
+        "cycles",
+        "Longest gap in the interconnect when one phase follows another at the same ports",
+    )
+    record(
+        "counted_reconfiguration_cycles",
+        counted,
+        "cycles",
+        "The register RECONFIGURATION_CYCLES per start of a phase, in the same run",
+    )
     assert max(gaps) <= 1, f"cycles between phases, and how often: {gaps}"
     assert counted <= 1
     bench.finish()
@@ -156,13 +167,6 @@ async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
 
 @phases_test
 async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
-    """Measure ``preemption_cycles`` and ``preemption_lost_cycles``.
-
-    The first are those from an urgent packet at the head of its queue to its first flit in the
-    interconnect, when the first flit of a less urgent packet enters that in the cycle of the
-    former; the second those that the less urgent phase stands still beside the urgent packet's own
-    flits. ``preemption_by_flit`` has both for each flit of the less urgent packet.
-    """
     patient, urgent = contest()
     bench, rng = await started(dut, 0.0, [patient, urgent])
     found: dict[int, tuple[int, int]] = {}
@@ -184,9 +188,23 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
             break
     assert len(found) == MOST, f"only at {sorted(found)}"
     record(
-        preemption_cycles=found[0][0],
-        preemption_lost_cycles=found[0][1],
-        preemption_by_flit=[list(found[place]) for place in range(MOST)],
+        "preemption_cycles",
+        found[0][0],
+        "cycles",
+        "From an urgent packet at the head of its queue to its first flit in the interconnect, "
+        "when a less urgent packet enters the interconnect in the same cycle",
+    )
+    record(
+        "preemption_lost_cycles",
+        found[0][1],
+        "cycles",
+        "Cycles that the less urgent phase loses beyond the flits of the urgent packet",
+    )
+    record(
+        "preemption_by_flit",
+        [list(found[place]) for place in range(MOST)],
+        "cycles",
+        "Both figures when the urgent packet comes at each flit of the less urgent packet",
     )
     for place, (waited, lost) in found.items():
         # A packet that starts before the urgent one is seen goes first.
@@ -216,12 +234,7 @@ async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
 
 @test
 async def single_loss_is_caught_up(dut: Any) -> None:
-    """Measure ``recovery_cycles``: from the loss of a data flit until no delay remains.
-
-    It is the longest one for the first, middle and last flit of a packet, on a link to the switch
-    (``input``) and on one from it (``output``), in an all-reduce of all ports at half of the full
-    rate. Delays of the links are extra: the nack crosses two of them, and so does the packet.
-    """
+    """Delays of the links are extra: the nack crosses two of them, and so does the packet."""
     bench, rng = await started(dut, 0.0, [everyone()])
     count = 3 * PROTOCOL.ack_interval + max(2 * MOST, 128 // MOST)
     found: dict[str, int] = {}
@@ -250,5 +263,11 @@ async def single_loss_is_caught_up(dut: Any) -> None:
             most = 2 * PROTOCOL.timeout_cycles
             assert 0 < cycles < most, f"{name}, flit {place}: {cycles} cycles"
             found[name] = max(found.get(name, 0), cycles)
-    record(recovery_cycles=found)
+    record(
+        "recovery_cycles",
+        found,
+        "cycles",
+        "Longest time from the loss of a data flit until no delay remains, on a link to the switch "
+        "(`input`) and on one from it (`output`), in an all-reduce at half of the full rate",
+    )
     bench.finish()

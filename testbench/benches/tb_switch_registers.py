@@ -217,6 +217,7 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
     assert not any(found["dropped"]) and not any(found["rewinds"])
     assert 0 < found["phase_starts"][0] < elapsed
     assert found["reconfiguration_cycles"][0] <= found["phase_starts"][0]
+    await bench.registers.report()
     await bench.finish_clean()
 
 

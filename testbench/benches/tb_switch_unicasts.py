@@ -28,7 +28,12 @@ async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
     for source in range(PORTS):
         bench.unicast(source, (source + 1) % PORTS, COUNT, MOST, source % 3)
     await bench.drain()
-    record(unicast_ring_rate=rate(bench))
+    record(
+        "unicast_ring_rate",
+        rate(bench),
+        "flits/cycle",
+        "Data flits per port while each port sends to the next, on one of three virtual channels",
+    )
     assert rate(bench) >= RING
     bench.finish()
 
@@ -42,7 +47,12 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
             to = (source + 1 + offset) % PORTS
             bench.unicast(source, to, COUNT, MOST, (source + offset) % 3)
     await bench.drain()
-    record(all_to_all_rate=rate(bench))
+    record(
+        "all_to_all_rate",
+        rate(bench),
+        "flits/cycle",
+        "Data flits per port while each port sends to all others",
+    )
     # After a burst a virtual channel waits for its acks, and at the end ports wait for others.
     assert rate(bench) >= ALL
     bench.finish()

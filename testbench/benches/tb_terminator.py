@@ -15,7 +15,7 @@ from fred_hw.endpoint.terminator import SEND_CYCLES
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
-from testbench.agents.measurements import record
+from testbench.agents.measurements import count_flits, record
 from testbench.agents.outputs import start_clock
 from testbench.agents.scoreboard import FlowKey, Packets, Scoreboard
 from testbench.agents.terminator import TerminatorPort, connect
@@ -155,7 +155,7 @@ class PairBench:
         self.board.check(self.received)
         self.board.check_complete(self.received)
         assert self.board.flits
-        record(flits=self.board.flits)
+        count_flits(self.board.flits)
 
 
 async def started(dut: Any, stall: float = 0.0, delay: int = 0) -> PairBench:
@@ -394,7 +394,12 @@ async def flits_leave_in_every_cycle(dut: Any) -> None:
     begin = bench.cycle
     await bench.drain()
     [lone] = [one for one in out.beats if is_data(codec.unpack(one.flit))]
-    record(terminator_latency_cycles=lone.cycle - begin)
+    record(
+        "terminator_latency_cycles",
+        lone.cycle - begin,
+        "cycles",
+        "From the only flit of a lone packet on an AXI4-Stream to it on the link",
+    )
     assert lone.cycle - begin == SEND_CYCLES
     bench.play(0, 0, bench.packets(12, MOST), 0)
     await bench.drain()

@@ -1,14 +1,15 @@
-"""Benches of each hardware level, listed without cocotb or a simulator."""
+"""Benches of each hardware level, and their figures, listed without cocotb or a simulator."""
 
 import ast
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import NamedTuple
 
 import testbench.benches
 
-__all__ = ["benches", "tests_of"]
+__all__ = ["Figure", "benches", "figures_of", "tests_of"]
 
 
 @cache
@@ -22,14 +23,34 @@ def benches(level: str) -> tuple[str, ...]:
 
 def tests_of(level: str) -> list[str]:
     """Return the names of all tests, read from source as only a simulator can import them."""
-    tests: list[str] = []
-    for module in benches(level):
-        bench = find_spec(module)
-        assert bench is not None and bench.origin is not None
-        tree = ast.parse(Path(bench.origin).read_text(encoding="utf-8"))
-        tests += [
-            node.name
-            for node in tree.body
-            if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list
-        ]
-    return tests
+    return [test.name for module in benches(level) for test in _tests(module)]
+
+
+class Figure(NamedTuple):
+    """A figure that a test reports with ``testbench.agents.measurements.record``."""
+
+    name: str
+    unit: str
+    meaning: str
+    test: str
+
+
+def figures_of(level: str) -> list[Figure]:
+    """Return the figures that all tests report, as stated in their calls of ``record``."""
+    found: list[Figure] = []
+    for test in (test for module in benches(level) for test in _tests(module)):
+        for call in ast.walk(test):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "record":
+                name, unit, meaning = (ast.literal_eval(call.args[place]) for place in (0, 2, 3))
+                found.append(Figure(name, unit, meaning, test.name))
+    return found
+
+
+def _tests(module: str) -> list[ast.AsyncFunctionDef]:
+    """Return the tests in the source of a module."""
+    bench = find_spec(module)
+    assert bench is not None and bench.origin is not None
+    tree = ast.parse(Path(bench.origin).read_text(encoding="utf-8"))
+    return [
+        node for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list
+    ]

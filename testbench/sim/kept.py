@@ -60,12 +60,12 @@ class Kept:
     name, verilog : str
         Name of the top module, and the text.
     ports : tuple of (name, direction, width)
-        Ports of the top module.
+        Ports of the top module, where there is one and they are needed.
     """
 
     name: str
     verilog: str
-    ports: tuple[Port, ...]
+    ports: tuple[Port, ...] = ()
 
 
 Some = TypeVar("Some", bound=Written)

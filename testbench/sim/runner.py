@@ -64,7 +64,9 @@ class SimulationResult:
     tests : tuple of TestOutcome
         Outcome of each test, in the order of the bench.
     measurements : Mapping of str to Any
-        Results that the bench measured by counting cycles.
+        Values that the bench reported, by name.
+    figures : Mapping of str to Mapping
+        The ``unit`` and ``meaning`` of each measurement.
     results_xml : str
         File with the same results as JUnit XML.
     waves : str or None
@@ -76,6 +78,7 @@ class SimulationResult:
     seed: int
     tests: tuple[TestOutcome, ...]
     measurements: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     results_xml: str = ""
     waves: str | None = None
 
@@ -170,6 +173,7 @@ def _run_bench(
             if not results_xml.exists():
                 raise SimulatorError(f"{bench.simulator} ended without results: {error}") from None
     outcomes = _read_results(results_xml)
+    figures = json.loads(measured.read_text()) if measured.exists() else {}
     if not outcomes:
         raise SimulatorError(f"{bench.simulator} ran no test; see {work / _LOG}")
     return SimulationResult(
@@ -177,7 +181,8 @@ def _run_bench(
         version=version,
         seed=bench.seed,
         tests=outcomes,
-        measurements=json.loads(measured.read_text()) if measured.exists() else {},
+        measurements={name: one.pop("value") for name, one in figures.items()},
+        figures=figures,
         results_xml=str(results_xml),
         waves=str(work / bench.wave_file) if bench.waves else None,
     )

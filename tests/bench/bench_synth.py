@@ -26,10 +26,10 @@ from fred_hw.errors import InputError
 from fred_hw.formats.fp16 import FP16
 from fred_hw.load import load_spec
 from gen.emitter import VerilogEmitter
-from synth.goals import GOAL_CLOCKS_NS
 from synth.installed import INSTALLED, library_path
 from synth.liberty import Libraries, read_libraries
 from synth.synthesis import Source, from_spec, synthesize
+from tests.synth.goals import GOAL_CLOCKS_NS
 
 FOLDERS = [root / "shared/data/liberty" for root in Path(__file__).resolve().parents]
 SHARED = {"ASAP7": "asap7_*_RVT_TT.lib.gz", "sky130hd": "sky130hd_tt.lib.gz"}

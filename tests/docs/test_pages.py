@@ -1,7 +1,10 @@
 """What the pages link to, name and show exists, and their Python prints what they say."""
 
+import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -139,6 +142,30 @@ def test_diffs_of_examples_apply(page: str) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_modules_of_example_diffs_can_be_imported(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        unused = shutil.ignore_patterns("__pycache__", "records")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=unused)
+    modules: list[str] = []
+    for block in (block for page in PAGES for block in blocks(page, "diff")):
+        found = re.findall(r"^\+\+\+ b/(.*)\.py$", block.text, re.MULTILINE)
+        if found and "records" not in found[0]:
+            command = ["git", "apply", "-"]
+            subprocess.run(command, input=block.text, cwd=tmp_path, text=True, check=True)
+            modules += [name.replace("/", ".") for name in found]
+    assert len(modules) > 10
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {', '.join(modules)}"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:

@@ -19,7 +19,7 @@ from gen.companions.companion import COMPANIONS, Companion
 from gen.companions.core import core_file
 from gen.design import Design, generate
 from gen.write import write_files
-from tests.gen.tools import icarus, lint
+from tests.gen.tools import check_icarus, check_lint
 
 GOLDEN = Path(__file__).parent / "golden"
 SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")
@@ -137,19 +137,13 @@ def test_verilator_finds_nothing_beyond_the_waivers(preset: str, tmp_path: Path)
     # Verilator looks at every instance, which takes minutes for thousands of equal lanes: of the
     # chiplets two, of 64 ports one.
     lanes = 1 if preset == "big-64" else 2 if preset in LARGE else MOST_LANES
-    design = design_of(preset, most_lanes=lanes)
-    write_files(design.files(), tmp_path)
-    files = f"{design.name}.vlt", f"{design.name}.v"
-    assert lint(tmp_path, design.name, *files) == (0, "")
+    check_lint(design_of(preset, most_lanes=lanes), tmp_path)
 
 
 @pytest.mark.sim
 @pytest.mark.parametrize("preset", [*SMALL[:-1], pytest.param(SMALL[-1], marks=pytest.mark.slow)])
 def test_icarus_accepts_it_as_verilog_2005(preset: str, tmp_path: Path) -> None:
-    design = design_of(preset)
-    write_files(design.files(), tmp_path)
-    status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
-    assert status == 0, said
+    check_icarus(design_of(preset), tmp_path)
 
 
 def test_core_file_names_files_that_exist(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from fred_hw.files import validate
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, file_names, generate
-from gen.write import write_files
 from testbench.designs import endpoint_design
 from testbench.sim.kept import kept
-from tests.gen.tools import icarus, lint
+from tests.gen.tools import check_icarus, check_lint
 from tests.records import shipped
 
 SPECS = {
@@ -62,19 +61,13 @@ def design_of(name: str) -> Design:
 @pytest.mark.sim
 @each
 def test_verilator_finds_nothing_beyond_the_waivers(name: str, tmp_path: Path) -> None:
-    design = design_of(name)
-    write_files(design.files(), tmp_path)
-    files = f"{design.name}.vlt", f"{design.name}.v"
-    assert lint(tmp_path, design.name, *files) == (0, "")
+    check_lint(design_of(name), tmp_path)
 
 
 @pytest.mark.sim
 @each
 def test_icarus_accepts_it_as_verilog_2005(name: str, tmp_path: Path) -> None:
-    design = design_of(name)
-    write_files(design.files(), tmp_path)
-    status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
-    assert status == 0, said
+    check_icarus(design_of(name), tmp_path)
 
 
 def test_endpoint_without_a_schedule_table_is_the_one_that_was_measured() -> None:

@@ -17,7 +17,7 @@ from gen.design import Design, generate
 from gen.level import LEVELS
 from gen.write import write_files
 from testbench.sim.kept import kept
-from tests.gen.tools import icarus, lint
+from tests.gen.tools import check_icarus, check_lint
 from tests.testbench.cases import FIVE, SINGLE, small
 
 # All but the largest are simulated elsewhere, or linted in test_lint.py: each is generated once.
@@ -57,19 +57,13 @@ def run(command: list[str | Path], folder: Path) -> subprocess.CompletedProcess[
     "name", ["two ports", "four ports", pytest.param("five ports", marks=pytest.mark.long)]
 )
 def test_verilator_finds_nothing_beyond_the_waivers(name: str, tmp_path: Path) -> None:
-    design = design_of(name)
-    write_files(design.files(), tmp_path)
-    files = f"{design.name}.vlt", f"{design.name}.v"
-    assert lint(tmp_path, design.name, *files) == (0, "")
+    check_lint(design_of(name), tmp_path)
 
 
 @pytest.mark.sim
 @each
 def test_icarus_accepts_it_as_verilog_2005(name: str, tmp_path: Path) -> None:
-    design = design_of(name)
-    write_files(design.files(), tmp_path)
-    status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
-    assert status == 0, said
+    check_icarus(design_of(name), tmp_path)
 
 
 @each

@@ -11,9 +11,8 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, file_names, generate
 from gen.level import LEVELS, unit_levels
-from gen.write import write_files
 from testbench.sim.kept import kept
-from tests.gen.tools import icarus, lint
+from tests.gen.tools import check_icarus, check_lint
 
 SPEC = load_spec("tiny-2")
 MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
@@ -57,7 +56,5 @@ def test_synthesis_knows_the_level_and_it_reads_meshes() -> None:
 @pytest.mark.sim
 @pytest.mark.slow
 def test_simulators_find_nothing(tmp_path: Path) -> None:
-    one = design()
-    write_files(one.files(), tmp_path)
-    assert lint(tmp_path, one.name, f"{one.name}.vlt", f"{one.name}.v") == (0, "")
-    assert icarus(tmp_path, "-Wall", "-g2005", f"{one.name}.v")[0] == 0
+    check_lint(design(), tmp_path)
+    check_icarus(design(), tmp_path)

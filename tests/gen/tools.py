@@ -7,9 +7,11 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from gen.design import Design
+from gen.write import write_files
 from testbench.sim.tools import icarus_bin, verilator_bin
 
-__all__ = ["debian_verilator", "icarus", "lint", "with_ports_alone"]
+__all__ = ["check_icarus", "check_lint", "debian_verilator", "icarus", "lint", "with_ports_alone"]
 
 _DEBIAN = Path(__file__).parents[2] / ".venv" / "debian" / "bin" / "verilator"
 
@@ -50,6 +52,19 @@ def icarus(folder: Path, *arguments: str) -> tuple[int, str]:
     place = icarus_bin()
     assert place is not None
     return _run(place / "iverilog", ("-t", "null", *arguments), folder)
+
+
+def check_lint(design: Design, folder: Path) -> None:
+    """Check that Verilator finds nothing beyond the waivers of a design."""
+    write_files(design.files(), folder)
+    assert lint(folder, design.name, f"{design.name}.vlt", f"{design.name}.v") == (0, "")
+
+
+def check_icarus(design: Design, folder: Path) -> None:
+    """Check that Icarus accepts a design as Verilog 2005."""
+    write_files(design.files(), folder)
+    status, said = icarus(folder, "-g2005", "-Wall", f"{design.name}.v")
+    assert status == 0, said
 
 
 def with_ports_alone(verilog: str, top: str) -> tuple[str, str]:

@@ -1,10 +1,10 @@
-"""Tests of synth.goals."""
+"""Tests of tests.synth.goals."""
 
 import re
 from pathlib import Path
 
 from fred_hw.adder_delays import REFERENCE_NS
-from synth.goals import GOAL_CLOCKS_NS
+from tests.synth.goals import GOAL_CLOCKS_NS
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/synthesis.md"
 NAMES = ["nangate45", "ASAP7", "sky130hd"]

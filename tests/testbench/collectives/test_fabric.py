@@ -1,6 +1,6 @@
 """Endpoints on a switch: collectives in a ring and in the network, bit for bit, in Icarus."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -107,6 +107,27 @@ def ring_sum(buffers: Sequence[Words], size: int) -> Words:
     return total
 
 
+def queued_rings(
+    made: Sequence[Program], want: list[NDArray[np.uint8]]
+) -> Iterator[tuple[int, int, int]]:
+    """Queue rings of odd sizes at all members, and write their results to ``want``.
+
+    After the ring of each member it yields the member and the first flit and the size of its
+    source.
+    """
+    before, first = memories(), 0
+    for number, size in enumerate((9, 1, 5, 3, 13, 9, 6, 2)):
+        scatters, block = number % 2 == 1, -(-size // N)
+        operation = "reduce_scatter" if scatters else "all_reduce"
+        total = ring_sum([numbers(one, first, size) for one in before], size).reshape(size, -1)
+        for k, program in enumerate(made):
+            program.queue(ring(operation, k, (first, size), 100 + first, message=1 + number % 4))
+            own = slice(k * block, (k + 1) * block) if scatters else slice(size)
+            numbers(want[k], 100 + first, size).reshape(size, -1)[own] = total[own]
+            yield k, first, size
+        first += size
+
+
 def entry(*flows: Flow, circuit: int, generation: int = 0) -> tuple[int, Callable[..., list]]:
     """Return the entry of a phase, and what comes out of it."""
     configuration = route(flows, N, SPEC.middle_switches).configuration
@@ -157,17 +178,9 @@ def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None
 @pytest.mark.parametrize("faults", [0, 5000])
 def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -> None:
     """One behind the other, with blocks that are shorter or empty, as 3, 3, 3 and 0 flits are."""
-    made, before, first = programs(), memories(), 0
-    want = [one.copy() for one in before]
-    for number, size in enumerate((9, 1, 5, 3, 13, 9, 6, 2)):
-        scatters, block = number % 2 == 1, -(-size // N)
-        operation = "reduce_scatter" if scatters else "all_reduce"
-        total = ring_sum([numbers(one, first, size) for one in before], size).reshape(size, -1)
-        for k, program in enumerate(made):
-            program.queue(ring(operation, k, (first, size), 100 + first, message=1 + number % 4))
-            own = slice(k * block, (k + 1) * block) if scatters else slice(size)
-            numbers(want[k], 100 + first, size).reshape(size, -1)[own] = total[own]
-        first += size
+    made, want = programs(), memories()
+    for _ in queued_rings(made, want):
+        pass
     for program in made:
         program.finish("dp")
         program.show("ERROR")

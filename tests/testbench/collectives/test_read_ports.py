@@ -29,7 +29,17 @@ from testbench.collectives.plane import SHOW, PlaneRun, npu_steps
 from testbench.models.golden_phase import wrong_npus
 
 from . import test_fabric, test_mesh
-from .test_fabric import BYTES, EVERY, N, memories, numbers, programs, ring, ring_sum
+from .test_fabric import (
+    BYTES,
+    EVERY,
+    N,
+    memories,
+    numbers,
+    programs,
+    queued_rings,
+    ring,
+    ring_sum,
+)
 from .test_mesh import FLIT
 
 TWO = test_fabric.ENGINE.model_copy(update={"read_ports": 2})
@@ -57,21 +67,13 @@ def run(tmp_path: Path, made: list[Program], **conditions: object) -> Finished:
 @pytest.mark.parametrize(("stalls", "faults"), [(0, 0), (30, 0), (70, 5000)])
 def test_rings_and_copies_read_each_flit_once(tmp_path: Path, stalls: int, faults: int) -> None:
     """Of sizes that do not divide evenly, one behind the other, with an exchange between them."""
-    made, before, first, read = programs(), memories(), 0, 0
-    want = [one.copy() for one in before]
-    for number, size in enumerate((9, 1, 5, 3, 13, 9, 6, 2)):
-        scatters, block = number % 2 == 1, -(-size // N)
-        operation = "reduce_scatter" if scatters else "all_reduce"
-        total = ring_sum([numbers(one, first, size) for one in before], size).reshape(size, -1)
-        for k, program in enumerate(made):
-            program.queue(ring(operation, k, (first, size), 100 + first, message=1 + number % 4))
-            own = slice(k * block, (k + 1) * block) if scatters else slice(size)
-            numbers(want[k], 100 + first, size).reshape(size, -1)[own] = total[own]
-            copy = Buffer(BYTES * first, BYTES * size), FlowId(ADDRESSES[(k + 1) % N], unicast=True)
-            to = Buffer(BYTES * (170 + first), BYTES * size)
-            program.queue(exchange("dp", copy, (to, FlowId(ADDRESSES[(k - 1) % N], unicast=True))))
-            want[k][170 + first : 170 + first + size] = before[k - 1][first : first + size]
-        first, read = first + size, read + 2 * size
+    made, before, want, reads = programs(), memories(), memories(), [0] * N
+    for k, first, size in queued_rings(made, want):
+        copy = Buffer(BYTES * first, BYTES * size), FlowId(ADDRESSES[(k + 1) % N], unicast=True)
+        to = Buffer(BYTES * (170 + first), BYTES * size)
+        made[k].queue(exchange("dp", copy, (to, FlowId(ADDRESSES[(k - 1) % N], unicast=True))))
+        want[k][170 + first : 170 + first + size] = before[k - 1][first : first + size]
+        reads[k] += 2 * size
     for program in made:
         program.finish("dp")
         for name in ("MEMORY_READS", "READ_STALLS", "ERROR"):
@@ -81,7 +83,7 @@ def test_rings_and_copies_read_each_flit_once(tmp_path: Path, stalls: int, fault
     for k in EVERY:
         assert (found.memories[k] == want[k]).all()
         assert found.reads[k]["ERROR"] == [0]
-        assert found.reads[k]["MEMORY_READS"] == [read]
+        assert found.reads[k]["MEMORY_READS"] == [reads[k]]
         assert (found.reads[k]["READ_STALLS"][0] > 0) == (stalls > 0)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fred_cli.cosimulation import check_tests
-from testbench.cosimulation.benches import benches
+from testbench.cosimulation.benches import benches, figures_of
+from testbench.cosimulation.benches import tests_of as known_tests
 
 FOLDER = Path(__file__).parents[3] / "testbench/benches"
 TEST = re.compile(r"^@.*\n(?:[@ )].*\n)*async def (\w+)", re.MULTILINE)
@@ -26,3 +27,12 @@ def test_every_test_of_a_bench_can_be_asked_for(path: Path) -> None:
     tests = TEST.findall(path.read_text(encoding="utf-8"))
     assert tests
     check_tests(tuple(tests), level)
+
+
+@pytest.mark.parametrize("level", ["interconnect", "switch", "terminator", "mesh", "shown"])
+def test_figures_are_read_from_the_calls_that_report_them(level: str) -> None:
+    found = figures_of(level)
+    assert found and len({one.name for one in found}) == len(found)
+    assert {one.test for one in found} <= set(known_tests(level))
+    paths = [FOLDER / f"{module.rpartition('.')[2]}.py" for module in benches(level)]
+    assert len(found) == sum(path.read_text("utf-8").count(" record(") for path in paths)
