@@ -26,7 +26,7 @@ __all__ = ["command"]
 )
 @as_json_option
 def command(certificate: Path, folder: Path | None, as_json: bool) -> int:
-    """Check CERTIFICATE, which `fred route --certify` writes.
+    """Check CERTIFICATE, which `--certify` of `fred route` writes.
 
     The checker is independent of the compiler: it follows every configuration word through the
     micro-switches, and checks proofs that flows have no routing. It prints a line for each set of
