@@ -3,6 +3,7 @@
 from pathlib import Path
 
 __all__ = [
+    "ATTACKS",
     "COMMAND_LINE",
     "DOCS",
     "FILES",
@@ -21,7 +22,8 @@ NAMES = DOCS / "reference/names.md"
 COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
+ATTACKS = DOCS / "explanation/attacks.md"
 PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS)
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS, ATTACKS)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import Switch
 from fred_hw.wafer.spec import WaferSpec
 from testbench.volume.changing import changing_steps
 from testbench.volume.fabric import one_level, two_levels
@@ -191,7 +190,7 @@ class SwitchKind(Kind):
         return {**common, "levels": rng.choice((1, 2)), "flits": rng.choice((10_000, 60_000))}
 
     def design(self, values: Values) -> str:
-        return Switch(spec=SWITCH.spec(values["design"])).unit_name
+        return SWITCH.spec(values["design"]).name
 
     def run(self, values: Values) -> Outcome:
         seed, (program, spec, plusargs) = values["seed"], self.built(values["design"])
