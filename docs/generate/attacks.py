@@ -21,7 +21,7 @@ to trust the Verilog. `make attack` runs further work and adds an entry.
 
 | kind | work |
 | --- | --- |
-| wafer, row, mesh, adaptive | descriptors of nine NPUs on a wafer, or six on a mesh, with link faults |
+| wafer, row, mesh, adaptive | descriptors on a wafer of nine NPUs, or a mesh of six |
 | trees | schedule tables, before or after other descriptors |
 | random wafer, random mesh | the same on wafers, meshes and tori of random sizes |
 | loads | phases rewritten until generations wrap |
@@ -64,7 +64,7 @@ def _entries(entries: list[dict[str, Any]]) -> Iterator[str]:
     yield "## Runs"
     yield ""
     yield "Flits are those that were compared with the golden model. Sources are a digest of the"
-    yield "code that generates the hardware."
+    yield "code that generates the hardware. Minutes include builds."
     yield ""
     names = ("date", "version", "sources", "seed", "minutes", "cases", "flits", "faults", "resets")
     yield f"| {' | '.join(names)} | failures |"
@@ -73,7 +73,7 @@ def _entries(entries: list[dict[str, Any]]) -> Iterator[str]:
         cases = ", ".join(f"{name} {count}" for name, count in one["kinds"].items())
         failures = "; ".join(one["failures"]) or "none"
         yield (
-            f"| {one['date']} | {one['version']} | {one['sources']} | {one['seed']} "
+            f"| {one['date']} | {one['version']} | {one['sources'] or 'unknown'} | {one['seed']} "
             f"| {one['minutes']} | {cases} | {one['flits']:,} | {one['faults']:,} "
             f"| {one['resets']:,} | {failures} |"
         )
