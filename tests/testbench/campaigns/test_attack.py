@@ -107,7 +107,7 @@ def test_results_are_appended_to_a_record(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.sim
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["any_number", "eager_ack"])
+@pytest.mark.parametrize("fault", ["any_number"])
 def test_a_broken_switch_is_found_and_reduced(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
