@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation formal fidelity docs site golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench attack fuzz mutation formal fidelity docs site golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,7 +41,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules campaigns themis libra roce repurpose study explore synth demo tests
+BENCHES := routing generator wafer scale report traces link switch mesh saturation endpoint plane sampled mesh_collectives schedules themis libra roce repurpose study explore synth demo tests
 # All of them run, whatever one of them misses: it takes hours.
 bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, switch, mesh, the model against RTL, schedules, clock and area, time of the demo and of the tests; tests of large volume
 	@missed=; for one in $(BENCHES); do \
@@ -50,6 +50,9 @@ bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, swi
 	  echo "$(BIN)/pytest -n 2 --dist loadgroup -m long"; \
 	  $(BIN)/pytest -n 2 --dist loadgroup -m long || missed="$$missed pytest"; \
 	  test -z "$$missed" || { echo "missed a goal, or failed:$$missed"; exit 1; }
+
+attack: $(STAMP) ## attack the hardware with random legal work, and record it; SEED=, MINUTES= (30), or CASE= to repeat a failure
+	$(BIN)/python -m testbench.campaigns.attack $(if $(CASE),--case $(CASE),--seed $(or $(SEED),1) --minutes $(or $(MINUTES),30) --record docs/figures/attacks.json)
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)

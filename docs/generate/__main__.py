@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fred_cli.drawings.idea import draw_idea
 
+from .attacks import attacks_page
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .command_line import command_line
@@ -17,7 +18,11 @@ from .figures import draw_wave
 from .files import files
 from .measured import measured
 from .names import names
+<<<<<<< HEAD
 from .pages import COMMAND_LINE, DOCS, FILES, MEASURED, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
+=======
+from .pages import ATTACKS, COMMAND_LINE, DOCS, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
+>>>>>>> attack
 from .ports import REFERENCE, TABLES, ports_page
 from .proofs import proofs_page
 from .python_api import python_api
@@ -41,6 +46,7 @@ WHOLE: dict[Path, Callable[[], str]] = {
     MEASURED: measured,
     YAML_KEYS: reference,
     PROOFS: proofs_page,
+    ATTACKS: attacks_page,
 }
 """What makes the text of each of ``PAGES``."""
 

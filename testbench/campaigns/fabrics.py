@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,12 @@ _LATEST = 4000
 
 @dataclass(frozen=True)
 class Campaign:
-    """A plan, what software writes before it, and the schedule that endpoints run beside it."""
+    """A plan for a fabric, what software writes before it, and the schedule that runs beside it."""
 
     plan: Plan
     program: EndpointProgram
     schedule: Schedule | None = None
+    fabric: "WaferFabric | MeshFabric" = field(kw_only=True)
 
 
 def _wafer() -> WaferSpec:
@@ -100,26 +101,41 @@ def groups(phases: Sequence[Phase]) -> list[Group]:
 
 
 class WaferFabric:
-    """A plane of switches, with random phases for each campaign."""
+    """A plane of switches, with random phases for each campaign.
 
-    name = "wafer"
+    Parameters
+    ----------
+    name : str
+        Name of the fabric.
+    wafer : WaferSpec
+        Three NPUs or more, two or more at each switch that has any; flits of two bytes.
+    """
 
-    npus = _SWITCHES * _NPUS
+    def __init__(self, name: str, wafer: WaferSpec) -> None:
+        self.name, self.wafer = name, wafer
+        self.npus = wafer.npus
 
     @cached_property
     def plane(self) -> Plane:
         """Return the plane of the wafer."""
-        return Plane(_wafer())
+        return Plane(self.wafer)
 
     @cached_property
     def model(self) -> Path:
         """Return the compiled fabric."""
-        return build_compiled(self.plane.wafer, Sizes())
+        return build_compiled(self.wafer, Sizes())
 
     def campaign(self, seed: int) -> Campaign:
         """Return a random plan and its phases."""
         rng = random.Random(f"phases {seed}")
         joined = rng.choice(("", "", *DATA_CIRCUITS))
+        phases = self.phases(rng, joined)
+        slot = self.wafer.endpoint.chunk_flits
+        plan = random_plan(self.name, self.npus, slot, groups(phases), joined, seed)
+        return Campaign(plan, WaferProgram(self.plane, UNIFORM, tuple(phases), _FLIT), fabric=self)
+
+    def phases(self, rng: random.Random, joined: str) -> list[Phase]:
+        """Return random phases; those of reductions between switches use one virtual channel."""
         members = tuple(sorted(rng.sample(range(self.npus), rng.randint(2, self.npus))))
         phases: list[Phase] = []
         for _ in range(rng.randint(0, _PHASES)):
@@ -129,9 +145,7 @@ class WaferFabric:
                 circuit = rng.choice([one for one in DATA_CIRCUITS if one != joined])
                 found = self.phase(len(phases), circuit, self.flows(rng))
             phases += found
-        slot = self.plane.wafer.endpoint.chunk_flits
-        plan = random_plan(self.name, self.npus, slot, groups(phases), joined, seed)
-        return Campaign(plan, WaferProgram(self.plane, UNIFORM, tuple(phases), _FLIT))
+        return phases
 
     def phase(self, number: int, circuit: str, flows: Sequence[Flow]) -> list[Phase]:
         """Return a phase of the given flows if they can all be routed, else None."""
@@ -155,19 +169,19 @@ class WaferFabric:
     def _local(self, rng: random.Random) -> list[Flow]:
         """Return reductions inside switches."""
         flows: list[Flow] = []
-        for switch in rng.sample(range(_SWITCHES), rng.randint(1, _SWITCHES)):
-            own = range(_NPUS * switch, _NPUS * (switch + 1))
-            sources = sorted(rng.sample(own, rng.randint(2, _NPUS)))
-            outputs = rng.choice((sources, sorted(rng.sample(own, rng.randint(1, _NPUS)))))
+        switches = [one.npus for one in self.wafer.switches if one.npus]
+        for own in rng.sample(switches, rng.randint(1, len(switches))):
+            sources = sorted(rng.sample(own, rng.randint(2, len(own))))
+            outputs = rng.choice((sources, sorted(rng.sample(own, rng.randint(1, len(own))))))
             flows.append(Flow(sources, outputs))
         return flows
 
     def _copies(self, rng: random.Random) -> list[Flow]:
         """Return a multicast, or two with different sources and destinations."""
         order = rng.sample(range(self.npus), self.npus)
-        first = rng.randint(1, 4)
-        flows = [Flow([order[0]], sorted(order[2 : 2 + first]))]
-        return flows + [Flow([order[1]], sorted(order[7:]))] * rng.randint(0, 1)
+        end = 2 + rng.randint(1, max(1, (self.npus - 1) // 2))
+        flows, others = [Flow([order[0]], sorted(order[2:end]))], sorted(order[-2:])
+        return flows + [Flow([order[1]], others)] * (rng.randint(0, 1) * (end <= self.npus - 2))
 
 
 _ENDPOINT = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
@@ -181,36 +195,12 @@ class MeshFabric:
     ----------
     name : str
         Name of the fabric.
-    width, height : int
-        Routers.
-    endpoint : EndpointSpec
-        Sizes of the endpoints.
-    more
-        Other keys of the mesh.
+    mesh : MeshSpec
+        The mesh; flits of two bytes.
     """
 
-    def __init__(
-        self, name: str, width: int, height: int, endpoint: EndpointSpec = _ENDPOINT, **more: Any
-    ) -> None:
-        self.name = name
-        protocol = ProtocolSpec(
-            packet_flits=4,
-            buffer_packets=6,
-            round_trip_cycles=24,
-            ack_interval=4,
-            window_packets=32,
-            timeout_cycles=300,
-            nack_timeout_cycles=16,
-            packet_timeout_cycles=64,
-        )
-        self.mesh = MeshSpec(
-            width=width,
-            height=height,
-            lanes=1,
-            protocol=protocol,
-            endpoint=endpoint,
-            **more,
-        )
+    def __init__(self, name: str, mesh: MeshSpec) -> None:
+        self.name, self.mesh = name, mesh
 
     @cached_property
     def model(self) -> Path:
@@ -222,7 +212,7 @@ class MeshFabric:
         slot = self.mesh.endpoint.chunk_flits
         plan = random_plan(self.name, self.mesh.routers, slot, (), "", seed)
         program = MeshProgram(self.mesh, Strategy.parse("MP1-DP1-PP1"), "auto", (), _FLIT)
-        return Campaign(plan, program)
+        return Campaign(plan, program, fabric=self)
 
 
 class TreesFabric(MeshFabric):
@@ -245,7 +235,7 @@ class TreesFabric(MeshFabric):
         )
         slot, pairs = self.mesh.endpoint.chunk_flits, circuits_of(schedule.program)
         plan = random_plan(self.name, npus, slot, (), "", seed, pairs)
-        return Campaign(plan.behind(npus * block), schedule.program, schedule)
+        return Campaign(plan.behind(npus * block), schedule.program, schedule, fabric=self)
 
     def pairs(self, rng: random.Random) -> list[tuple[int, int]]:
         """Return the pairs that trees may use: neighbours, or all."""
@@ -260,15 +250,34 @@ class TreesFabric(MeshFabric):
         ]
 
 
-WAFER = WaferFabric()
-FABRICS = {
+_PROTOCOL = ProtocolSpec(
+    packet_flits=4,
+    buffer_packets=6,
+    round_trip_cycles=24,
+    ack_interval=4,
+    window_packets=32,
+    timeout_cycles=300,
+    nack_timeout_cycles=16,
+    packet_timeout_cycles=64,
+)
+
+
+def _mesh(width: int, height: int, endpoint: EndpointSpec = _ENDPOINT, **more: Any) -> MeshSpec:
+    return MeshSpec(
+        width=width, height=height, lanes=1, protocol=_PROTOCOL, endpoint=endpoint, **more
+    )
+
+
+_ROW = _mesh(6, 1, _WITH_TABLES, controllers=False)
+WAFER = WaferFabric("wafer", _wafer())
+FABRICS: dict[str, WaferFabric | MeshFabric] = {
     one.name: one
     for one in (
         WAFER,
-        MeshFabric("row", 6, 1, _WITH_TABLES, controllers=False),
-        MeshFabric("mesh", 3, 2),
-        MeshFabric("adaptive", 3, 2, routing="odd_even_adaptive"),
-        TreesFabric("trees", 6, 1, _WITH_TABLES, controllers=False),
+        MeshFabric("row", _ROW),
+        MeshFabric("mesh", _mesh(3, 2)),
+        MeshFabric("adaptive", _mesh(3, 2, routing="odd_even_adaptive")),
+        TreesFabric("trees", _ROW),
     )
 }
 """Fabrics by their names. Routers of the row have two or three ports, all others five.

@@ -16,6 +16,9 @@ _RINGS = ("all_reduce", "reduce_scatter", "all_gather")
 _SOURCE = 300
 """Flits of each memory that no operation writes."""
 
+_MOST_FLITS = 2500
+"""Flits of a memory behind which no operation begins."""
+
 _LATEST = 5000
 
 
@@ -128,7 +131,7 @@ class Making:
 
     def chain(self, flits: int, times: int) -> None:
         """Add chains of unicasts from one endpoint to the next."""
-        path = self.rng.sample(range(self.npus), self.rng.choice((2, 2, 3, 3, 4)))
+        path = self.rng.sample(range(self.npus), min(self.npus, self.rng.choice((2, 2, 3, 3, 4))))
         pairs = list(pairwise(path))
         if circuit := self.circuit_of(pairs):
             for _ in range(times):
@@ -136,7 +139,7 @@ class Making:
                     self.add("unicast", circuit, (source,), (to,), flits)
 
     def ring(self, flits: int, times: int) -> None:
-        members = self.rng.sample(range(self.npus), self.rng.choice((2, 3, 3, 4)))
+        members = self.rng.sample(range(self.npus), min(self.npus, self.rng.choice((2, 3, 3, 4))))
         pairs = list(zip(members, members[1:] + members[:1], strict=True))
         if circuit := self.circuit_of(pairs):
             message = self.rng.randint(1, self.slot // len(members))
@@ -146,7 +149,7 @@ class Making:
 
     def all_to_all(self, flits: int, times: int) -> None:
         """Add rounds of unicasts without conflicts; an endpoint's round is one descriptor."""
-        members = self.rng.sample(range(self.npus), self.rng.choice((3, 3, 4)))
+        members = self.rng.sample(range(self.npus), min(self.npus, self.rng.choice((3, 3, 4))))
         pairs = [(a, b) for a in members for b in members if a != b]
         if circuit := self.circuit_of(pairs):
             for distance in list(range(1, len(members))) * times:
@@ -180,6 +183,8 @@ def random_plan(
     joined: str,
     seed: int,
     pairs: Mapping[tuple[int, int], str] | None = None,
+    ends: Sequence[int] = (),
+    generation: int = 0,
 ) -> Plan:
     """Return a random legal plan.
 
@@ -193,9 +198,15 @@ def random_plan(
         All of it is a function of the seed, the groups and the pairs.
     pairs : mapping of (int, int) to str
         Circuits of the unicasts of some pairs; empty if there may be none.
+    ends : sequence of int
+        Flits of each memory that are in use before the plan.
+    generation : int
+        Generation of all phases.
     """
     rng = random.Random(seed)
-    making = Making(rng, npus, slot, groups, joined, pairs=dict(pairs or {}))
+    making = Making(rng, npus, slot, groups, joined, pairs=dict(pairs or {}), ends=[*ends])
+    making.generations = dict.fromkeys((one.phase for one in groups), generation)
+    full = _MOST_FLITS + max(making.ends) - _SOURCE
     most = rng.choice((1, 4, 8, 16, 32))
     large = rng.choice((8, 40, 250))
     kinds = [making.chain, making.chain, making.ring, making.all_to_all, making.in_network]
@@ -203,7 +214,7 @@ def random_plan(
     for _ in range(4 * most):
         times = rng.choice((1, 1, 2, 4, 8))
         rng.choice(kinds)(rng.randint(1, large), times)
-        if len(making.operations) >= most or max(making.ends) > 2500:
+        if len(making.operations) >= most or max(making.ends) > full:
             break
     if not making.operations:
         making.chain(large, 2)

@@ -6,12 +6,8 @@ endpoints.
 """
 
 import random
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-
-import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
@@ -19,18 +15,27 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
-from testbench.collectives.fabric import Finished
-from testbench.collectives.joined import run_joined
+from testbench.collectives.fabric import Finished, Flits
 from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 from testbench.models.golden import words_of
 from testbench.sim.tools import SimulatorError
 
+from .case import Outcome
 from .fabrics import UNIFORM, WAFER, Campaign, groups
 from .generate import Making
 from .plan import Job, Plan
-from .run import differences, replay, reproduction
+from .run import (
+    differences,
+    errors_of,
+    flits_of,
+    no_end,
+    random_memories,
+    replay,
+    simulate,
+    text_of,
+)
 
-__all__ = ["Loads", "loads_fail", "random_loads", "run_loads_seed"]
+__all__ = ["Loads", "loads_outcome", "random_loads"]
 
 _FLIT = 2
 _ANY = 0xFFFFFFFF
@@ -55,8 +60,8 @@ class Loads:
     ----------
     seed : int
         Seed of the campaign.
-    loads : tuple of Campaign
-        Campaigns whose plans share one memory.
+    plans : tuple of Campaign
+        Work of each load; all share one memory.
     generations : tuple of dict of int to int
         Generations of the phases of each load, by number.
     cycles : int
@@ -64,19 +69,23 @@ class Loads:
     """
 
     seed: int
-    loads: tuple[Campaign, ...]
+    plans: tuple[Campaign, ...]
     generations: tuple[dict[int, int], ...]
     cycles: int
 
-    @property
-    def memory(self) -> int:
-        """Number of flits of each memory."""
-        return self.loads[-1].plan.memory
+    def text(self) -> str:
+        """Return the loads for readers, who can repeat them by hand."""
+        parts = [
+            f"load {number}, generations of phases {self.generations[number]}\n{text_of(one)}"
+            for number, one in enumerate(self.plans)
+            if one.plan.used()
+        ]
+        return "\n".join(parts)
 
     def rewritten(self, number: int) -> tuple[WaferProgram, ...]:
         """Return the programs of the phases of a load, one of each."""
         own = self.generations[number]
-        return tuple(_of_phase(self.loads[number].program, *one) for one in own.items())
+        return tuple(_of_phase(self.plans[number].program, *one) for one in own.items())
 
     def erase_cycles(self, number: int) -> int:
         """Return the cycles for which phases are erased before a load begins."""
@@ -139,7 +148,7 @@ def random_loads(seed: int) -> Loads:
             seed=seed,
         )
         program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), _FLIT)
-        found.append(Campaign(plan, program))
+        found.append(Campaign(plan, program, fabric=WAFER))
     return Loads(seed, tuple(found), tuple(generations), 15_000 if faults else 7000)
 
 
@@ -149,13 +158,13 @@ def _late(rng: random.Random, jobs: Sequence[Job]) -> list[Job]:
 
 def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
     """Return the driver steps of an endpoint, which reports CYCLES when idle after a load."""
-    link = given.loads[0].program.link
+    link = given.plans[0].program.link
     registers = endpoint_map(link)
     clock = registers.register("CYCLES").address
     fsms = link.endpoint.fsms
     steps: list[Code] = []
     ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
-    for number, one in enumerate(given.loads):
+    for number, one in enumerate(given.plans):
         begin = given.begin(number)
         steps.append((LEAST, clock, begin, _ANY))
         steps += codes(one.program.begin_steps(npu))
@@ -179,7 +188,7 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
     """Return what the driver of a switch does behind the first load."""
     clock = switch_map(WAFER.plane.units[number].spec).register("CYCLES").address
     steps: list[Code] = []
-    for place in range(1, len(given.loads)):
+    for place in range(1, len(given.plans)):
         begin, programs = given.begin(place), given.rewritten(place)
         if erase := given.erase_cycles(place):
             steps.append((LEAST, clock, begin - erase, _ANY))
@@ -195,37 +204,39 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
 def _drop_cycles(given: Loads) -> int:
     """Return the cycles after which a switch has dropped packets of a phase that was erased."""
     ports = max(one.spec.ports for one in WAFER.plane.units)
-    return given.loads[0].program.link.protocol.timeout_cycles + 128 * ports
+    return given.plans[0].program.link.protocol.timeout_cycles + 128 * ports
 
 
-def loads_fail(given: Loads) -> str:
-    """Run all loads; return a description of what is wrong, or an empty text."""
-    plan = given.loads[0].plan
-    rng = np.random.default_rng(given.seed)
-    before = [rng.integers(0, 256, (given.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+def loads_outcome(given: Loads) -> Outcome:
+    """Run all loads; memories must equal a replay, and each load must end in its time."""
+    plan = given.plans[0].plan
+    before = random_memories(given.plans[-1].plan)
     chiplets = WAFER.plane.units
     run = PlaneRun(
-        program=given.loads[0].program,
+        program=given.plans[0].program,
         steps=[_endpoint_codes(given, npu) for npu in range(WAFER.npus)],
         memories=before,
         faults=plan.faults,
         memory_stalls=plan.stalls,
         behind={number: _switch_codes(given, number) for number in range(len(chiplets))},
-        limit=given.begin(len(given.loads) - 1) + 2 * given.cycles,
+        limit=given.begin(len(given.plans) - 1) + 2 * given.cycles,
         seed=given.seed + 1,
     )
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            found = run_joined(WAFER.model, run, Path(folder), threads=1)
+        found = simulate(WAFER, run)
     except SimulatorError as error:
-        return f"does not end within {run.limit} cycles: {str(error)[:300]}"
+        return Outcome(no_end(run, error))
+    return Outcome(_wrong(given, before, found), flits_of(found), found.faults)
+
+
+def _wrong(given: Loads, before: list[Flits], found: Finished) -> str:
     if late := _late_loads(given, found):
         return f"loads {late} do not end in {given.cycles} cycles"
-    if errors := [npu for npu, reads in enumerate(found.reads) if reads["ERROR"] != [0]]:
-        return f"ERROR is set at NPUs {errors}"
-    link = given.loads[0].program.link
+    if what := errors_of(found):
+        return what
+    link = given.plans[0].program.link
     wanted = [words_of(memory, link) for memory in before]
-    for one in given.loads:
+    for one in given.plans:
         for operation in sorted(one.plan.used()):
             replay(one, one.plan.operations[operation], wanted)
     for npu, want in enumerate(wanted):
@@ -239,27 +250,3 @@ def _late_loads(given: Loads, found: Finished) -> list[int]:
     rest = _drop_cycles(given)
     ends = [max(times) for times in zip(*(one["CYCLES"] for one in found.reads), strict=True)]
     return [n for n, end in enumerate(ends) if end + rest > given.begin(n) + given.cycles]
-
-
-def run_loads_seed(seed: int, tries: int = 0) -> str:
-    """Run the loads of a seed; return a failure with a reduced reproduction, or an empty text."""
-    given = random_loads(seed)
-    if not (what := loads_fail(given)):
-        return ""
-    for number in range(len(given.loads)) if tries else ():
-        for operation in sorted(given.loads[number].plan.used()):
-            one = given.loads[number]
-            less = replace(one, plan=one.plan.without(operation))
-            loads = (*given.loads[:number], less, *given.loads[number + 1 :])
-            tries -= 1
-            if tries >= 0 and loads_fail(smaller := replace(given, loads=loads)):
-                given = smaller
-    parts = [f"loads, seed {seed}: {what}"]
-    for number, one in enumerate(given.loads):
-        if one.plan.used():
-            parts.append(
-                reproduction(
-                    one, f"load {number}, generations of phases {given.generations[number]}"
-                )
-            )
-    return "\n".join(parts)

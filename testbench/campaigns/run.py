@@ -1,4 +1,4 @@
-"""Execution of a campaign: comparison of all memories, and reduction of a failing plan."""
+"""Execution of a campaign, and comparison of all memories."""
 
 import tempfile
 from dataclasses import replace
@@ -18,11 +18,23 @@ from testbench.models.golden_plane import walk_phase
 from testbench.models.golden_trees import all_reduce_along_trees
 from testbench.sim.tools import SimulatorError
 
-from .fabrics import FABRICS, Campaign, campaign
+from .case import Outcome
+from .fabrics import Campaign, MeshFabric, WaferFabric
 from .plan import Operation, Plan
 from .trees import Schedule
 
-__all__ = ["bound", "differences", "fails", "replay", "reproduction", "run_seed", "shrunk"]
+__all__ = [
+    "bound",
+    "differences",
+    "errors_of",
+    "flits_of",
+    "no_end",
+    "outcome",
+    "random_memories",
+    "replay",
+    "simulate",
+    "text_of",
+]
 
 _FLIT = 2
 Words = NDArray[np.unsignedinteger]
@@ -48,18 +60,14 @@ def bound(one: Campaign) -> int:
     return int(10_000 + waits + each * flits + protocol.timeout_cycles * count)
 
 
-def fails(one: Campaign) -> str:
-    """Run a campaign; return a description of what is wrong, or an empty text."""
+def outcome(one: Campaign) -> Outcome:
+    """Run a campaign; its memories must equal a replay."""
     plan, program = one.plan, one.program
-    rng = np.random.default_rng(plan.seed)
-    before = [rng.integers(0, 256, (plan.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+    before = random_memories(plan)
     ready = STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
-    registers = endpoint_map(program.link)
-    dropped = (SHOW, registers.register("DROPPED").address, 0, 0)
-    steps = [[*_steps(one, npu, ready), dropped] for npu in range(len(plan.queues))]
     run = PlaneRun(
         program=program,
-        steps=steps,
+        steps=[_steps(one, npu, ready) for npu in range(len(plan.queues))],
         memories=before,
         faults=plan.faults,
         memory_stalls=plan.stalls,
@@ -67,11 +75,40 @@ def fails(one: Campaign) -> str:
         seed=plan.seed + 1,
     )
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            found = run_joined(FABRICS[plan.fabric].model, run, Path(folder), threads=1)
+        found = simulate(one.fabric, run)
     except SimulatorError as error:
-        return f"does not end within {run.limit} cycles: {str(error)[:300]}"
-    return _wrong(one, before, found)
+        return Outcome(no_end(run, error))
+    return Outcome(_wrong(one, before, found), flits_of(found), found.faults)
+
+
+def random_memories(plan: Plan) -> list[Flits]:
+    """Return the contents of all memories before a plan."""
+    rng = np.random.default_rng(plan.seed)
+    return [rng.integers(0, 256, (plan.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+
+
+def simulate(fabric: WaferFabric | MeshFabric, run: PlaneRun) -> Finished:
+    """Run a fabric, and count the flits that endpoints write to memory.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well.
+    """
+    writes = endpoint_map(run.program.link).register("MEMORY_WRITES").address
+    counted = replace(run, steps=[[*one, (SHOW, writes, 0, 0)] for one in run.steps])
+    with tempfile.TemporaryDirectory() as folder:
+        return run_joined(fabric.model, counted, Path(folder), threads=1)
+
+
+def no_end(run: PlaneRun, error: SimulatorError) -> str:
+    """Return the description of a run that did not end."""
+    return f"does not end within {run.limit} cycles: {str(error)[:300]}"
+
+
+def flits_of(found: Finished) -> int:
+    """Return the flits that endpoints have written to memory since they were reset."""
+    return sum(sum(reads["MEMORY_WRITES"]) for reads in found.reads)
 
 
 def _steps(one: Campaign, npu: int, ready: int) -> list[Code]:
@@ -87,9 +124,8 @@ def _steps(one: Campaign, npu: int, ready: int) -> list[Code]:
 
 
 def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
-    errors = [npu for npu, reads in enumerate(found.reads) if reads["ERROR"] != [0]]
-    if errors:
-        return f"ERROR is set at NPUs {errors}"
+    if what := errors_of(found):
+        return what
     wanted = [words_of(memory, one.program.link) for memory in before]
     used = one.plan.used()
     for number, each in enumerate(one.plan.operations):
@@ -101,6 +137,12 @@ def _wrong(one: Campaign, before: list[Flits], found: Finished) -> str:
         if what := differences(npu, words_of(found.memories[npu], one.program.link), want):
             return what
     return ""
+
+
+def errors_of(found: Finished) -> str:
+    """Return which endpoints report an error; empty if none."""
+    errors = [npu for npu, reads in enumerate(found.reads) if any(reads["ERROR"])]
+    return f"ERROR is set at NPUs {errors}" if errors else ""
 
 
 def differences(npu: int, got: Words, want: Words) -> str:
@@ -140,45 +182,10 @@ def _replay_schedule(schedule: Schedule, memories: list[Words]) -> None:
             memory[:flits] = sums
 
 
-def shrunk(one: Campaign, tries: int = 40) -> Campaign:
-    """Return a reduced campaign that still fails, after a limited number of runs."""
-
-    def attempt(plan: Plan) -> bool:
-        nonlocal one, tries
-        tries -= 1
-        if tries < 0 or not fails(replace(one, plan=plan)):
-            return False
-        one = replace(one, plan=plan)
-        return True
-
-    attempt(replace(one.plan, faults=0))
-    attempt(replace(one.plan, stalls=0))
-    for count in (8, 4, 2, 1):
-        left = sorted(one.plan.used(), reverse=True)
-        for start in range(0, len(left), count):
-            plan = one.plan
-            for operation in left[start : start + count]:
-                plan = plan.without(operation)
-            if plan.used():
-                attempt(plan)
-    return one
-
-
-def reproduction(one: Campaign, what: str) -> str:
-    """Return what readers need to repeat a failure."""
+def text_of(one: Campaign) -> str:
+    """Return a campaign for readers, who can repeat it by hand."""
     if one.schedule:
         more = [one.schedule.text()]
     else:
         more = [f"  phase {p.number} on {p.circuit}: {p.flows}" for p in one.program.phases]
-    return "\n".join([f"{what}", one.plan.text(), *more])
-
-
-def run_seed(fabric: str, seed: int, tries: int = 0) -> str:
-    """Run the campaign of a seed; return a failure with a reduced reproduction, or empty."""
-    one = campaign(fabric, seed)
-    if not (what := fails(one)):
-        return ""
-    if tries:
-        one = shrunk(one, tries)
-        what += f"\nshrunk: {fails(one)}"
-    return reproduction(one, what)
+    return "\n".join([one.plan.text(), *more])

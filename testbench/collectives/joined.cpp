@@ -100,11 +100,17 @@ struct Step {
     uint32_t address, value, mask;
 };
 
-// Carries out a program on AXI4-Lite, as the driver of fabric.v.
+// Carries out a program on AXI4-Lite, as the driver of fabric.v. Step 9 resets the unit at a cycle,
+// for a number of cycles, wherever the driver is; it gives the unit another session ID, and the
+// program continues behind the step.
 class Driver {
+    static constexpr unsigned END = 4, RESET = 9;
+    Unit* unit_;
     const Bus* bus_;
     unsigned node_;
     std::vector<Step> steps_;
+    std::deque<size_t> resets_;  // steps to come
+    uint64_t reset_until_ = 0;
     size_t at_ = 0;
     uint64_t left_ = 0, ended_at_ = 0;
     bool waits_ = false, aw_ = false, w_ = false, ar_ = false;
@@ -113,27 +119,30 @@ class Driver {
 public:
     Journal marks, reads, answers;
 
-    Driver(Unit& unit, unsigned node) : bus_(&unit.bus), node_(node) {
+    Driver(Unit& unit, unsigned node) : unit_(&unit), bus_(&unit.bus), node_(node) {
         std::ifstream file("program_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);) {
             auto part = [&](int from, int size) {
                 return uint32_t(std::stoul(line.substr(from, size), nullptr, 16));
             };
             steps_.push_back({part(0, 4), part(4, 8), part(12, 8), part(20, 8)});
+            if (steps_.back().code == RESET) resets_.push_back(steps_.size() - 1);
         }
     }
-    bool ended() const { return steps_[at_].code == 4; }
+    bool ended() const { return steps_[at_].code == END; }
     uint64_t ended_at() const { return ended_at_; }
     size_t at() const { return at_; }
     void sample(uint64_t now) {
         if (aw_ && *bus_->awready) aw_ = false;
         if (w_ && *bus_->wready) w_ = false;
         if (ar_ && *bus_->arready) ar_ = false;
-        if (ended()) return;
+        if (!resets_.empty() && now >= steps_[resets_.front()].address) reset(now);
+        if (now < reset_until_ || ended()) return;
         carry_on(now);
         if (ended()) ended_at_ = now;
     }
-    void drive() {
+    void drive(uint64_t now) {
+        *unit_->rst = now < reset_until_;
         *bus_->awaddr = address_;
         *bus_->araddr = address_;
         *bus_->wdata = value_;
@@ -143,8 +152,17 @@ public:
     }
 
 private:
+    void reset(uint64_t now) {
+        at_ = resets_.front() + 1;
+        resets_.pop_front();
+        reset_until_ = now + steps_[at_ - 1].value;
+        left_ = 0;
+        waits_ = aw_ = w_ = ar_ = false;
+        ++*unit_->session_id;
+    }
     void carry_on(uint64_t now) {
         const Step& step = steps_[at_];
+        if (step.code == RESET) return;
         if (left_) {
             --left_;
         } else if (step.code == 0) {
@@ -176,6 +194,7 @@ private:
 
 // A memory of flits, with a port to write, and one or two to read, each in its order.
 class Memory {
+    const Unit* unit_;
     const MemoryPins* pins_;
     unsigned node_;
     std::vector<Data> words_;
@@ -203,12 +222,16 @@ public:
     Journal wrote;
 
     Memory(Unit& unit, unsigned node, uint64_t seed)
-        : pins_(&unit.memory), node_(node), queues_(pins_->reads.size()), dice_{seed} {
+        : unit_(&unit), pins_(&unit.memory), node_(node), queues_(pins_->reads.size()), dice_{seed} {
         std::ifstream file("memory_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
     }
     void sample(uint64_t now) {
+        if (*unit_->rst) {
+            for (auto& queue : queues_) queue.clear();
+            return;
+        }
         for (size_t port = 0; port < queues_.size(); ++port) {
             const ReadPins& read = pins_->reads[port];
             if (*read.valid && *read.ready)
@@ -280,7 +303,7 @@ private:
     void drive(uint64_t now) {
         for (Line* one : in) one->drive(now);
         for (Line* one : out) one->tell(now);
-        if (driver) driver->drive();
+        if (driver) driver->drive(now);
         if (memory) memory->drive(now);
     }
 };

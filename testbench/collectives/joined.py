@@ -103,7 +103,7 @@ def _maker(prefix: str, unit: Unit) -> list[str]:
     # A separate context for each, so that evaluations on different threads share nothing.
     lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
     lines += ["    unit.eval = [top] { top->eval(); };"]
-    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]
+    lines += [f"    unit.{pin} = &top->{pin};" for pin in ("clk", "rst", "session_id")]
     lines += [f"    top->{name} = {value};" for name, value in _constants(unit).items()]
     if isinstance(unit, MeshRouter):
         lines += ["    unit.position = &top->position;"]
@@ -151,7 +151,7 @@ def _header(netlist: Netlist, size: Sizes) -> str:
         "    CData *write_valid, *write_ready; QData* write_address; Data* write_data;",
         "};",
         "struct Unit {",
-        "    std::function<void()> eval; CData *clk, *rst;",
+        "    std::function<void()> eval; CData *clk, *rst, *session_id;",
         "    CData* position = nullptr; Bus bus;",
         "    MemoryPins memory; std::vector<Sends> sends; std::vector<Takes> takes;",
         "    void step() {  // a cycle, up to its rising edge",

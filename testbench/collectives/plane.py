@@ -23,6 +23,7 @@ from .fabric import Finished, Flits, Sizes, compiled, finished, write_memories, 
 __all__ = [
     "LEAST",
     "MARK",
+    "RESET",
     "SHOW",
     "STEP_CYCLES",
     "UNTIL",
@@ -43,8 +44,8 @@ __all__ = [
 
 _STEPS = 4096
 WAIT, WRITE, UNTIL, SHOW = range(4)
-MARK, LEAST = 7, 8
-"""Driver commands; see ``fabric.v``."""
+MARK, LEAST, RESET = 7, 8, 9
+"""Driver commands; see ``fabric.v``, and for RESET of compiled fabrics ``joined.cpp``."""
 
 STEP_CYCLES = 6
 """Most cycles of a driver for a register write that is not blocked."""

@@ -20,7 +20,10 @@ from .scenario import Attempt, Burst, Unicast, Wait, Write, commit
 from .switch import SwitchConditions, run_fabric
 from .traffic import flits_of
 
-__all__ = ["attempts", "run_writes"]
+__all__ = ["EXPECTED", "attempts", "run_writes"]
+
+EXPECTED = {"phase", "configuration", "address", "strobe", "stuck"}
+"""Causes in ERROR that random writes, and packets of a phase whose entry is anything, may set."""
 
 _COMMIT, _LOAD = COMMANDS.index("commit"), COMMANDS.index("load")
 

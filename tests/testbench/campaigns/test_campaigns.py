@@ -11,11 +11,12 @@ import pytest
 
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.program import WaferProgram
+from testbench.campaigns.attack import failure_of
 from testbench.campaigns.fabrics import FABRICS, WAFER, Campaign, campaign
 from testbench.campaigns.legal import is_legal
-from testbench.campaigns.loads import random_loads, run_loads_seed
+from testbench.campaigns.loads import random_loads
 from testbench.campaigns.plan import Job, Operation, Piece, Plan
-from testbench.campaigns.run import fails, run_seed
+from testbench.campaigns.run import outcome
 
 MEMORY = 1000  # flits
 simulated = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
@@ -209,7 +210,7 @@ class TestSimulated:
     def test_former_faults(self, one: Plan) -> None:
         program = campaign("wafer", 0).program
         assert isinstance(program, WaferProgram)
-        check(fails(Campaign(one, replace(program, phases=()))))
+        check(outcome(Campaign(one, replace(program, phases=()), fabric=WAFER)).what)
 
     @pytest.mark.parametrize(
         ("fabric", "seed"),
@@ -217,29 +218,29 @@ class TestSimulated:
     )
     def test_regression(self, fabric: str, seed: int) -> None:
         """Found receives that end within a packet, and flits that hold up a link."""
-        check(run_seed(fabric, seed))
+        check(failure_of(fabric, seed))
 
     @pytest.mark.parametrize("seed", LOADED[:2])
     def test_regression_of_loads(self, seed: int) -> None:
         """Found generations that come round."""
-        check(run_loads_seed(seed))
+        check(failure_of("loads", seed))
 
     @pytest.mark.parametrize(
         ("fabric", "seed"), [(fabric, seed) for fabric, seeds in SHORT.items() for seed in seeds]
     )
     def test_random(self, fabric: str, seed: int) -> None:
-        check(run_seed(fabric, seed, tries=30))
+        check(failure_of(fabric, seed, tries=30))
 
     def test_random_loads(self) -> None:
-        check(run_loads_seed(LOADED[2], tries=10))
+        check(failure_of("loads", LOADED[2], tries=10))
 
     @pytest.mark.long
     @pytest.mark.parametrize("fabric", FABRICS)
     def test_many(self, fabric: str) -> None:
-        found = [run_seed(fabric, seed, tries=30) for seed in range(200, 400)]
+        found = [failure_of(fabric, seed, tries=30) for seed in range(200, 400)]
         check("\n".join(filter(None, found)))
 
     @pytest.mark.long
     def test_many_loads(self) -> None:
-        found = [run_loads_seed(seed, tries=10) for seed in range(200, 220)]
+        found = [failure_of("loads", seed, tries=10) for seed in range(200, 220)]
         check("\n".join(filter(None, found)))

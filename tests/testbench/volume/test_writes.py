@@ -13,15 +13,13 @@ import pytest
 from fred_hw.spec import SwitchSpec
 from testbench.volume.scenario import Attempt, Wait
 from testbench.volume.switch import build_switch
-from testbench.volume.writes import attempts, run_writes
+from testbench.volume.writes import EXPECTED, attempts, run_writes
 from tests.testbench.volume.pair import PAIR, faulty_pair
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 # Two ports are enough for an entry to be anything; three have more ways.
 THREE = PAIR.with_changes(ports=3)
-EXPECTED = {"phase", "configuration", "address", "strobe", "stuck"}
-"""What packets of a phase meet whose entry is anything, and what writes themselves do wrong."""
 
 
 @cache

@@ -1,0 +1,79 @@
+"""Page of the attacks: the entries that `make attack` has recorded, and their totals."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from testbench.campaigns.attack import RECORDS
+
+__all__ = ["attacks_page"]
+
+_HEAD = """\
+# Attacks
+
+This page lists how much random work the hardware has survived. It is for readers who decide how far
+to trust the Verilog. `make attack` runs further work and adds an entry.
+
+* Each case is random, legal work on a fabric. Its results are compared with the golden model, and
+  it must end within a bound.
+* A case that fails is reduced: fewer operations, no faults, a simpler design.
+  `make attack CASE=FILE` repeats the reduced case.
+
+| kind | work |
+| --- | --- |
+| wafer, row, mesh, adaptive | descriptors on a wafer of nine NPUs, or a mesh of six |
+| trees | schedule tables, before or after other descriptors |
+| random wafer, random mesh | the same on wafers, meshes and tori of random sizes |
+| loads | phases rewritten until generations wrap |
+| restarts | all endpoints and some switches are reset in the middle of descriptors |
+| writes | random register writes to a switch, which may hurt one phase only |
+| changing | phases rewritten under load on one switch or two levels |
+
+The entries do not show:
+
+* fabrics of more than nine NPUs, or of more than four ports per switch
+* resets of a mesh, or resets of some endpoints while others work
+* gate-level netlists, or clocks that differ
+* that a case would have failed if it were wrong in a way that the golden model shares
+"""
+
+
+def attacks_page() -> str:
+    """Return the page."""
+    entries = json.loads(RECORDS.read_text(encoding="utf-8"))
+    return "\n".join([_HEAD, *_totals(entries), *_entries(entries), ""])
+
+
+def _totals(entries: list[dict[str, Any]]) -> Iterator[str]:
+    designs = {name for one in entries for name in one["designs"]}
+    cases = sum(sum(one["kinds"].values()) for one in entries)
+    yield "## Total"
+    yield ""
+    names = ("runs", "minutes", "cases", "designs", "flits", "faults", "resets")
+    yield f"| {' | '.join(names)} | register writes | failures |"
+    yield "| --: " * 9 + "|"
+    minutes = sum(one["minutes"] for one in entries)
+    sums = [sum(one[name] for one in entries) for name in ("flits", "faults", "resets", "writes")]
+    failures = sum(len(one["failures"]) for one in entries)
+    numbers = [len(entries), minutes, cases, len(designs), *sums, failures]
+    yield f"| {' | '.join(f'{number:,}' for number in numbers)} |"
+    yield ""
+
+
+def _entries(entries: list[dict[str, Any]]) -> Iterator[str]:
+    yield "## Runs"
+    yield ""
+    yield "Flits are those that were compared with the golden model. Sources are a digest of the"
+    yield "code that generates the hardware. Minutes include builds."
+    yield ""
+    names = ("date", "version", "sources", "seed", "minutes", "cases", "flits", "faults", "resets")
+    yield f"| {' | '.join(names)} | failures |"
+    yield "| --- | --- | --- | --: | --: | --- | --: | --: | --: | --- |"
+    for one in entries:
+        cases = ", ".join(f"{name} {count}" for name, count in one["kinds"].items())
+        failures = "; ".join(one["failures"]) or "none"
+        yield (
+            f"| {one['date']} | {one['version']} | {one['sources'] or 'unknown'} | {one['seed']} "
+            f"| {one['minutes']} | {cases} | {one['flits']:,} | {one['faults']:,} "
+            f"| {one['resets']:,} | {failures} |"
+        )

@@ -1,0 +1,159 @@
+"""Attack the hardware with random legal work for some minutes, and record what was run.
+
+Each seed draws a case of every kind; results are compared with the golden model, and each run must
+end within a bound. A case that fails is reduced, and written to a file that repeats it.
+
+    python -m testbench.campaigns.attack --minutes 30 --seed 1
+    python -m testbench.campaigns.attack --case build/attack/wafer-17.json
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fred_hw
+import gen
+from testbench.sim.kept import source_digest
+
+from .case import Case, Kind, shrunk
+from .kinds import KINDS
+
+__all__ = ["RECORDS", "Tally", "attack", "check_case", "failure_of", "main"]
+
+RECORDS = Path(__file__).parents[2] / "docs/figures/attacks.json"
+"""Committed entries, one for each run; the evidence page adds them up."""
+
+_FAILURES = Path("build/attack")
+
+
+class Tally:
+    """Counts of a run.
+
+    Parameters
+    ----------
+    seed : int
+        First seed.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.begun = time.monotonic()
+        self.seed = seed
+        self.kinds: dict[str, int] = {}
+        self.designs: set[str] = set()
+        self.counts = dict.fromkeys(("flits", "faults", "resets", "writes"), 0)
+        self.failures: list[str] = []
+
+    def add(self, case: Case) -> str:
+        """Run a case and count it; return what is wrong, or an empty text."""
+        kind = KINDS[case.kind]
+        found = kind.run(case.values)
+        self.kinds[case.kind] = self.kinds.get(case.kind, 0) + 1
+        self.designs.add(kind.design(case.values))
+        for name in self.counts:
+            self.counts[name] += getattr(found, name)
+        return found.what
+
+    def entry(self) -> dict[str, Any]:
+        """Return the entry for the record."""
+        return {
+            "date": datetime.now(UTC).date().isoformat(),
+            "version": version("fred-hw"),
+            "sources": _sources(),
+            "seed": self.seed,
+            "minutes": round((time.monotonic() - self.begun) / 60, 1),
+            "kinds": self.kinds,
+            "designs": sorted(self.designs),
+            **self.counts,
+            "failures": self.failures,
+        }
+
+
+def _sources() -> str:
+    """Return a digest of what generates the hardware; empty if sources changed in the meantime."""
+    roots = [Path(place) for package in (fred_hw, gen) for place in package.__path__]
+    return (source_digest(*roots) or "")[:12]
+
+
+def check_case(case: Case, tries: int) -> tuple[Case, str]:
+    """Return the simplest case found that still fails, and what is wrong; empty if nothing is."""
+    kind = KINDS[case.kind]
+
+    def fails(values: Any) -> bool:
+        return bool(kind.run(values).what)
+
+    if not (what := kind.run(case.values).what):
+        return case, ""
+    small = replace(case, values=shrunk(case.values, kind.simpler, fails, tries))
+    return small, kind.run(small.values).what if small != case else what
+
+
+def failure_of(name: str, seed: int, tries: int = 0) -> str:
+    """Return what is wrong with a case, and how to repeat it; empty if nothing is."""
+    case, what = check_case(Case(name, KINDS[name].draw(seed)), tries)
+    return f"{what}\n{KINDS[name].text(case.values)}\n{case.json()}" if what else ""
+
+
+def attack(
+    seed: int, minutes: float, kinds: Sequence[str], tries: int, say: Callable[[str], None]
+) -> Tally:
+    """Run cases of the kinds, seed after seed, until the time is over."""
+    tally, end = Tally(seed), time.monotonic() + 60 * minutes
+    while True:
+        for name in kinds:
+            if time.monotonic() > end:
+                return tally
+            case = Case(name, KINDS[name].draw(seed))
+            if what := tally.add(case):
+                small, what = check_case(case, tries)
+                _report(KINDS[name], small, f"{name}-{seed}", what, say)
+                tally.failures.append(f"{name}, seed {seed}: {what.splitlines()[0][:200]}")
+        seed += 1
+
+
+def _report(kind: Kind, case: Case, name: str, what: str, say: Callable[[str], None]) -> None:
+    """Write a case to a file, and print how to repeat it."""
+    _FAILURES.mkdir(parents=True, exist_ok=True)
+    path = _FAILURES / f"{name.replace(' ', '-')}.json"
+    path.write_text(case.json(), encoding="utf-8")
+    say(f"FAILS: {what}\n{kind.text(case.values)}\nrepeat: make attack CASE={path}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Attack, or repeat a case; return 1 if anything failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--minutes", type=float, default=30, help="time after which no case begins")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS], metavar="KIND")
+    parser.add_argument("--tries", type=int, default=60, help="runs to reduce a failure")
+    parser.add_argument("--case", type=Path, help="only repeat the case of this file")
+    parser.add_argument("--record", type=Path, help="append an entry to this file")
+    given = parser.parse_args()
+    if given.case:
+        case = Case.parse(given.case.read_text(encoding="utf-8"))
+        what = KINDS[case.kind].run(case.values).what
+        _say(f"{what or 'passes'}\n{KINDS[case.kind].text(case.values)}")
+        return int(bool(what))
+    entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
+    _say(json.dumps(entry, indent=1))
+    if given.record:
+        before = json.loads(given.record.read_text("utf-8")) if given.record.exists() else []
+        given.record.write_text(json.dumps([*before, entry], indent=1) + "\n", encoding="utf-8")
+    return int(bool(entry["failures"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
