@@ -18,11 +18,18 @@ from .figures import draw_wave
 from .files import files
 from .measured import measured
 from .names import names
-<<<<<<< HEAD
-from .pages import COMMAND_LINE, DOCS, FILES, MEASURED, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
-=======
-from .pages import ATTACKS, COMMAND_LINE, DOCS, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
->>>>>>> attack
+from .pages import (
+    ATTACKS,
+    COMMAND_LINE,
+    DOCS,
+    FILES,
+    MEASURED,
+    NAMES,
+    PROOFS,
+    PYTHON,
+    UNITS,
+    YAML_KEYS,
+)
 from .ports import REFERENCE, TABLES, ports_page
 from .proofs import proofs_page
 from .python_api import python_api

@@ -23,16 +23,9 @@ NAMES = DOCS / "reference/names.md"
 COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
-<<<<<<< HEAD
+ATTACKS = DOCS / "explanation/attacks.md"
 MEASURED = DOCS / "reference/measured.md"
 PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, MEASURED, YAML_KEYS, PROOFS)
-=======
-ATTACKS = DOCS / "explanation/attacks.md"
-PROOFS = DOCS / "explanation/proofs.md"
-YAML_KEYS = DOCS / "reference/yaml-keys.md"
-
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS, ATTACKS)
->>>>>>> attack
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, MEASURED, YAML_KEYS, PROOFS, ATTACKS)
