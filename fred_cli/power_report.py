@@ -67,7 +67,7 @@ def power_report(
     model = PowerModel(synthesis.mapped, gates, libraries)
     progress("co-simulating the workloads")
     ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
-    result, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
+    simulator, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
     rows: list[dict[str, Any]] = []
     for one in recordings:
         progress(f"replaying {one.workload} on the netlist")
@@ -104,7 +104,7 @@ def power_report(
         "wafer": _wafer(level, spec, rows),
         "provenance": {
             **synthesis.to_dict()["provenance"],
-            "simulator": f"{result.simulator} {result.version}",
+            "simulator": simulator,
             "seed": seed,
         },
     }
