@@ -67,32 +67,49 @@ def power_report(
     model = PowerModel(synthesis.mapped, gates, libraries)
     progress("co-simulating the workloads")
     ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
-    result, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
+    simulator, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
     rows: list[dict[str, Any]] = []
     for one in recordings:
         progress(f"replaying {one.workload} on the netlist")
         trace = Trace(f"workload {one.workload}", one.values, one.values, *one.window)
         power = model.power(replay(gates, trace), clock_ns)
         idle_w = rows[0]["total"]["total_w"] if rows else power.total.total_w
-        units = [
-            {"module": name, "unit": source.units.get(name, "").split(".")[-1], **watts.to_dict()}
-            for name, watts in power.modules.items()
-        ]
+        row = _row(power, source)
+        energy = _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec)
         rows.append(
-            {
-                "workload": one.workload,
-                "cycles": one.window[1] - one.window[0],
-                **one.counts,
-                "total": power.total.to_dict(),
-                "classes": [{"name": k, **v.to_dict()} for k, v in power.classes.items()],
-                "units": units,
-                "energy": _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec),
-            }
+            {"workload": one.workload, "cycles": cycles, **one.counts, **row, "energy": energy}
         )
+    return _report(spec, level, synthesis, model, rows) | {
+        "provenance": {
+            **synthesis.to_dict()["provenance"],
+            "simulator": simulator,
+            "seed": seed,
+        },
+    }
+
+
+def _row(power: Any, source: "Source") -> dict[str, Any]:
+    """Return power by class and module."""
+    units = [
+        {"module": name, "unit": source.units.get(name, "").split(".")[-1], **watts.to_dict()}
+        for name, watts in power.modules.items()
+    ]
+    classes = [{"name": name, **watts.to_dict()} for name, watts in power.classes.items()]
+    return {"total": power.total.to_dict(), "classes": classes, "units": units}
+
+
+def _report(
+    spec: SwitchSpec | MeshSpec,
+    level: str,
+    synthesis: "Synthesis",
+    model: Any,
+    rows: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return the report without its provenance."""
     return {
         "name": synthesis.name,
         "level": level,
-        "clock_ns": clock_ns,
+        "clock_ns": synthesis.target_ns,
         "shortest_clock_ns": synthesis.timing.clock_ns,
         "effort": synthesis.effort,
         "volts": model.units.volts,
@@ -102,11 +119,6 @@ def power_report(
         "routers": spec.routers if isinstance(spec, MeshSpec) else None,
         "workloads": rows,
         "wafer": _wafer(level, spec, rows),
-        "provenance": {
-            **synthesis.to_dict()["provenance"],
-            "simulator": f"{result.simulator} {result.version}",
-            "seed": seed,
-        },
     }
 
 

@@ -129,14 +129,8 @@ class _Walk:
     def instance(self, module: str, whole: str, outer: Mapping[str, int]) -> dict[str, int]:
         """Add an instance of a module, and return the nets of all of its port bits.
 
-        Parameters
-        ----------
-        module : str
-            The module.
-        whole : str
-            Class of all that is in it, or empty.
-        outer : Mapping of str to int
-            Nets that its port bits are connected to.
+        ``whole`` is the class of all that is in it, or empty; ``outer`` has the nets that its port
+        bits are connected to.
         """
         definition, found = self.definitions[module], dict[str, int]()
         kinds = kinds_of(self.units.get(module))

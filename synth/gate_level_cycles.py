@@ -27,6 +27,22 @@ def _row(values: Any, starts: Any, read: Any, node: int) -> int:
 
 
 @numba.njit(cache=True)
+def _evaluate(values: Any, nodes: Any) -> None:
+    """Evaluate all logic."""
+    nets, starts, read, tables, pool = nodes
+    for node in range(len(nets)):
+        values[nets[node]] = pool[tables[node] + _row(values, starts, read, node)]
+
+
+@numba.njit(cache=True)
+def _count(values: Any, before: Any, counts: Any) -> None:
+    """Count changes and high nets."""
+    for net in range(len(values)):
+        counts[0, net] += values[net] ^ before[net]
+        counts[1, net] += values[net]
+
+
+@numba.njit(cache=True)
 def _clock_memories(values: Any, memories: Any, store: Any, later: Any) -> None:
     """Put what memories read into ``later``, pin by pin, then write to them."""
     pins, shapes, _ = memories
@@ -92,15 +108,11 @@ def replay_cycles(
     counts : array, (2, nets)
         Changes and high cycles, which are added to.
 
-    Returns
-    -------
-    int
-        Cycle times the number of outputs, plus the output; or -1.
+    Returns the cycle times the number of outputs, plus the output; or -1.
     """
     driven, stimulus = drive
     watched, wanted, known = expect
-    nets, starts, read, tables, pool = nodes
-    states, state_starts, state_read, state_tables, state_pool = registers
+    states, state_starts, state_read, at, pool = registers
     values, before = np.zeros(counts.shape[1], np.int64), np.zeros(counts.shape[1], np.int64)
     following, later = np.zeros(len(states), np.int64), np.zeros(len(memories[0]), np.int64)
     store = np.zeros(memories[2], np.int64)
@@ -110,19 +122,15 @@ def replay_cycles(
     for cycle in range(window[1]):
         for column in range(len(driven)):
             values[driven[column]] = stimulus[cycle, column]
-        for node in range(len(nets)):
-            values[nets[node]] = pool[tables[node] + _row(values, starts, read, node)]
+        _evaluate(values, nodes)
         for column in range(len(watched)):
             if known[cycle, column] and values[watched[column]] != wanted[cycle, column]:
                 return cycle * len(watched) + column
         if cycle >= window[0]:
-            for net in range(len(values)):
-                counts[0, net] += values[net] ^ before[net]
-                counts[1, net] += values[net]
+            _count(values, before, counts)
         before[:] = values
         for state in range(len(states)):
-            row = _row(values, state_starts, state_read, state)
-            following[state] = state_pool[state_tables[state] + row]
+            following[state] = pool[at[state] + _row(values, state_starts, state_read, state)]
         _clock_memories(values, memories, store, later)
         for state in range(len(states)):
             values[states[state]] = following[state]

@@ -10,8 +10,7 @@ from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.kept import kept
-from testbench.sim.runner import SimulationResult
-from testbench.sim.tools import SimulatorError
+from testbench.sim.tools import SimulatorError, icarus_version
 
 from .launch import Options, launch
 
@@ -56,8 +55,8 @@ def record_workloads(
     *,
     cycles: int,
     seed: int = 1,
-) -> tuple[SimulationResult, list[Recording]]:
-    """Simulate the workloads of a level, each from reset, and return what the ports carried.
+) -> tuple[str, list[Recording]]:
+    """Simulate the workloads of a level; return the simulator, and what the ports carried.
 
     Parameters
     ----------
@@ -90,15 +89,15 @@ def record_workloads(
         "FRED_MESH": spec.model_dump_json(),
     }
     design = kept(generate, spec, level=level)
-    options: Options = {"seed": seed, "simulator": "icarus"}
     bench = f"testbench.benches.tb_activity_{level}"
-    result = launch([bench], lambda _: design, link, work, environment, options)
-    if result.failures:
-        failed = result.failures[0]
-        raise SimulatorError(f"workload {failed.name}: {failed.message}")
     recordings = []
-    for name in WORKLOADS[level]:
+    for name in WORKLOADS[level]:  # each in a simulation of its own, so that nothing is left over
+        options: Options = {"seed": seed, "simulator": "icarus", "tests": [name]}
+        result = launch([bench], lambda _: design, link, work, environment, options)
+        if result.failures:
+            raise SimulatorError(f"workload {name}: {result.failures[0].message}")
         found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
         window = found["window"][0], found["window"][1]
         recordings.append(Recording(name, window, found["counts"], found["values"]))
-    return result, recordings
+    version = icarus_version() or "unknown"
+    return f"icarus {version}", recordings
