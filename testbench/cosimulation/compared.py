@@ -71,8 +71,9 @@ def compare_with_rtl(
     InputError
         The design cannot be synthesized.
     """
-    rtl = run(spec, work / "rtl", outputs=True, **options)
+    # The netlist comes first, as it may be refused.
     netlist = run(spec, work / "netlist", outputs=True, synthesize=synthesize, **options)
+    rtl = run(spec, work / "rtl", outputs=True, **options)
     want, found = (
         (work / name / OUTPUTS).read_text(encoding="utf-8").splitlines()
         for name in ("rtl", "netlist")

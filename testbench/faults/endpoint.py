@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 
+from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.route_keeper import RouteKeeper
@@ -16,6 +17,7 @@ __all__ = [
     "any_packet",
     "chooses_always",
     "forgets_duplicates",
+    "interrupt_without_reset",
     "no_reply",
 ]
 
@@ -24,6 +26,16 @@ __all__ = [
 def always_idle(m: Module, sound: Any, ports: Any) -> None:
     """An endpoint reports that all packets are acknowledged, whether they are or not."""
     m.d.comb += ports.idle.eq(~0)
+
+
+@broken(NpuEndpoint, {"endpoint": "irq is x"})
+def interrupt_without_reset(m: Module, sound: Any, ports: Any) -> None:
+    """The interrupt is a register without reset, which is only written when it changes."""
+    held, before = Signal(reset_less=True), Signal()
+    m.d.sync += before.eq(sound.irq)
+    with m.If(before != sound.irq):
+        m.d.sync += held.eq(sound.irq)
+    m.d.comb += ports.irq.eq(held)
 
 
 @broken(FlowReceiver, {"link": "wrong"})
