@@ -11,8 +11,9 @@ from synth.liberty import read_libraries
 from synth.synthesis import Source
 from testbench.cosimulation.compared import compare_with_rtl
 from testbench.cosimulation.interconnect import cosimulate
-from testbench.faults.datapath import broken_design, operand_dropped
+from testbench.cosimulation.launch import OUTPUTS
 from testbench.sim.kept import Written
+from testbench.sim.runner import SimulationResult, TestOutcome
 from tests.synth.libraries import nangate45
 
 pytestmark = pytest.mark.sim
@@ -33,10 +34,6 @@ def mapped(design: Written) -> str:
     return mapped_gates(source(design), read_libraries(nangate45()))
 
 
-def dropping(_: Written) -> str:
-    return gates_of(source(broken_design(SPEC, operand_dropped)))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("synthesize", [generic, mapped])
 def test_outputs_of_a_netlist_are_those_of_its_verilog(
@@ -47,9 +44,24 @@ def test_outputs_of_a_netlist_are_those_of_its_verilog(
     assert found.changes > 100
 
 
-@pytest.mark.slow
-def test_first_difference_names_test_cycle_and_port(tmp_path: Path) -> None:
-    found = compare_with_rtl(cosimulate, SPEC, tmp_path, dropping, tests=[TEST], flits=4)
-    assert found.netlist.failures
-    assert found.difference.startswith(f"{TEST}, cycle ")
-    assert "o__" in found.difference
+@pytest.mark.parametrize(
+    ("record", "difference"),
+    [
+        ("\n0 o 1\n\n4 o 0\n", ""),
+        ("\n0 o 1\n\n4 o 1\n", "two, cycle 4: o is 1, in the RTL 0"),
+        ("\n0 o 1\n\n4 o 0\n5 p 1\n", "two, cycle 5: p is 1, in the RTL unchanged"),
+        ("\n0 o 1\n\n", "two, cycle 4: o does not become 0, in the RTL 0"),
+    ],
+)
+def test_first_difference_names_test_cycle_and_port(
+    record: str, difference: str, tmp_path: Path
+) -> None:
+    tests = tuple(TestOutcome(name, True, "", 0.0) for name in ("one", "two"))
+
+    def run(_spec: object, work: Path, **options: object) -> SimulationResult:
+        work.mkdir()
+        text = record if "synthesize" in options else "\n0 o 1\n\n4 o 0\n"
+        (work / OUTPUTS).write_text(text)
+        return SimulationResult("icarus", "11", 1, tests)
+
+    assert compare_with_rtl(run, SPEC, tmp_path, generic).difference == difference
