@@ -88,7 +88,7 @@ def _difference(want: list[str], found: list[str], tests: list[str]) -> str:
     for wanted, one in zip_longest(want, found, fillvalue=""):
         if wanted != one:
             cycle, name, value = (one or wanted).split()
-            other = "unchanged" if not one or not wanted else wanted.split()[-1]
+            other = wanted.split()[-1] if wanted else "unchanged"
             what = f"{name} is {value}" if one else f"{name} does not become {value}"
             return f"{tests[max(number, 0)]}, cycle {cycle}: {what}, in the RTL {other}"
         number += not one
