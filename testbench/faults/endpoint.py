@@ -31,9 +31,9 @@ def always_idle(m: Module, sound: Any, ports: Any) -> None:
 @broken(NpuEndpoint, {"endpoint": "irq is x"})
 def interrupt_without_reset(m: Module, sound: Any, ports: Any) -> None:
     """The interrupt is a register without reset, which is only written when it changes."""
-    held, before = Signal(reset_less=True), Signal()
-    m.d.sync += before.eq(sound.irq)
-    with m.If(before != sound.irq):
+    held, last = Signal(reset_less=True), Signal()
+    m.d.sync += last.eq(sound.irq)
+    with m.If(last != sound.irq):
         m.d.sync += held.eq(sound.irq)
     m.d.comb += ports.irq.eq(held)
 
