@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
 from .cell_options import read_cells
@@ -34,9 +35,13 @@ def netlist_maker(netlist: str, liberty: Sequence[Path], label: str) -> "Callabl
     InputError
         Libraries are missing, needless or refused; or the file cannot be read.
     """
-    if (netlist == "generic") == bool(liberty):
-        message = "must be given with a netlist of cells, and only with it"
-        raise InputError("--liberty", "", message)
+    path = Path(netlist)
+    if netlist not in NETLISTS and not path.exists():
+        raise InputError("--netlist", "", not_one_of(netlist, (*NETLISTS, "a file that exists")))
+    if netlist == "generic" and liberty:
+        raise InputError("--liberty", "", "must be given with cells, not with --netlist generic")
+    if netlist != "generic" and not liberty:
+        raise InputError("--liberty", "", f"must be given with --netlist {netlist}, for its cells")
     from synth.cell_models import gates_of, mapped_gates, memories_of, simulatable
     from synth.synthesis import Source
 
@@ -52,7 +57,6 @@ def netlist_maker(netlist: str, liberty: Sequence[Path], label: str) -> "Callabl
     from synth.liberty import MAX_BYTES
     from synth.netlist_ports import netlist_of
 
-    path = Path(netlist)
     text = read_text(path, MAX_BYTES)
 
     def from_file(design: "Written") -> str:

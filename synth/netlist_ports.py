@@ -35,9 +35,10 @@ def netlist_of(netlist: str, path: Path, name: str, verilog: str) -> str:
     if found is None:
         inside = {one.module for one in parse_module(name, _tokens(top)).instances}
         own = next(iter(inside)) if len(inside) == 1 else name
-        found, rest, wanted = _parsed(netlist, own, label), top, name if own == name else own
+        found, rest = _parsed(netlist, own, label), top
         if found is None:
-            message = f"must have module {wanted}, not be the netlist of another design"
+            names = " or ".join(dict.fromkeys((name, own)))
+            message = f"must have module {names}, not be the netlist of another design"
             raise InputError(label, "", message)
         name = own
     want = _parsed(verilog, name, label)
@@ -54,7 +55,7 @@ def _check(found: Ports, want: Ports, label: str) -> None:
 
 
 def _said(port: tuple[str, int] | None) -> str:
-    return "missing" if port is None else f"an {port[0]} of {port[1]} bits"
+    return "missing" if port is None else f"an {port[0]} of width {port[1]}"
 
 
 def _module(verilog: str, name: str) -> str | None:

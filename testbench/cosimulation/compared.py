@@ -71,8 +71,9 @@ def compare_with_rtl(
     InputError
         The design cannot be synthesized.
     """
-    rtl = run(spec, work / "rtl", outputs=True, **options)
+    # The netlist comes first, as it may be refused.
     netlist = run(spec, work / "netlist", outputs=True, synthesize=synthesize, **options)
+    rtl = run(spec, work / "rtl", outputs=True, **options)
     want, found = (
         (work / name / OUTPUTS).read_text(encoding="utf-8").splitlines()
         for name in ("rtl", "netlist")
@@ -87,7 +88,7 @@ def _difference(want: list[str], found: list[str], tests: list[str]) -> str:
     for wanted, one in zip_longest(want, found, fillvalue=""):
         if wanted != one:
             cycle, name, value = (one or wanted).split()
-            other = "unchanged" if not one or not wanted else wanted.split()[-1]
+            other = wanted.split()[-1] if wanted else "unchanged"
             what = f"{name} is {value}" if one else f"{name} does not become {value}"
             return f"{tests[max(number, 0)]}, cycle {cycle}: {what}, in the RTL {other}"
         number += not one

@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Module, Signal
 
+from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.route_keeper import RouteKeeper
@@ -16,6 +17,7 @@ __all__ = [
     "any_packet",
     "chooses_always",
     "forgets_duplicates",
+    "interrupt_without_reset",
     "never_forgets",
     "no_reply",
     "reports_no_broken_flits",
@@ -73,6 +75,16 @@ def reports_no_incompatible_neighbour(m: Module, sound: Any, ports: Any) -> None
 def never_forgets(m: Module, sound: Any, ports: Any) -> None:
     """An endpoint keeps the numbers of a phase that is rewritten."""
     m.d.comb += sound.forget.eq(0)
+
+
+@broken(NpuEndpoint, {"endpoint": "irq is x"})
+def interrupt_without_reset(m: Module, sound: Any, ports: Any) -> None:
+    """The interrupt is a register without reset, which is only written when it changes."""
+    held, last = Signal(reset_less=True), Signal()
+    m.d.sync += last.eq(sound.irq)
+    with m.If(last != sound.irq):
+        m.d.sync += held.eq(sound.irq)
+    m.d.comb += ports.irq.eq(held)
 
 
 @broken(FlowReceiver, {"link": "wrong"})

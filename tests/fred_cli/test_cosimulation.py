@@ -36,7 +36,9 @@ def test_both_simulators_are_free() -> None:
     [
         ("interconnect", "interconnect.cosimulate"),
         ("switch", "switch.cosimulate_switch"),
+        ("endpoint", "endpoint.cosimulate_endpoint"),
         ("terminator", "terminator.cosimulate_terminator"),
+        ("router", "router.cosimulate_router"),
     ],
 )
 def test_each_level_has_its_own_regression(

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from fred_cli import switch_study
-from fred_cli.cosimulation import REGRESSIONS
 from fred_cli.switch_study import SWITCHES
 from fred_hw.errors import InputError
 from perfmodel.studies.study.plan import Plan, load_study
@@ -274,10 +273,6 @@ def test_switches_are_a_study_of_the_command(fred: Fred, place: Path) -> None:
         ({"liberty": "study.yaml"}, "space.liberty: study.yaml: library: must be a Liberty file"),
         ({"regression": True}, "space.simulator: must be given with regression"),
         ({"regression": "yes"}, "space.regression: must be true or false, not 'yes'"),
-        (
-            {"regression": True, "simulator": "icarus", "level": "endpoint"},
-            f"space.level: must be of {', '.join(REGRESSIONS)} with regression, not 'endpoint'",
-        ),
         ({"seed": 0}, "space.seed: must be an integer from 1 to 4294967295, not 0"),
         ({"seed": True}, "space.seed: must be an integer from 1 to 4294967295, not True"),
         ({"npu.peak_flops": 1e15}, "space.npu.peak_flops: must begin with one of specification"),

@@ -90,3 +90,21 @@ def test_simulations_have_the_same_defaults_in_all_commands() -> None:
         if words in ("characterize", "sim")
     }
     assert found["sim"] == found["characterize"] == {"simulator": "verilator", "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--netlist", "generc"), "--netlist: must be one of generic, mapped, "),
+        (("--netlist", "mapped"), "--liberty: must be given with --netlist mapped"),
+        (("--netlist", "generic", "--liberty", "nangate45"), "--liberty: must be given with cells"),
+        (("--liberty", "nangate45"), "--liberty: must be given with --netlist"),
+        (("--netlist", "mapped", "--liberty", "nothere.lib"), "nothere.lib: must be an existing"),
+    ],
+)
+def test_netlists_that_cannot_be_are_refused(
+    fred: Fred, options: tuple[str, ...], message: str
+) -> None:
+    status, out, err = fred("sim", "small.yaml", "--sim", "icarus", *options)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ") and message in err and err.count("\n") == 1

@@ -7,7 +7,7 @@ from testbench.faults.fault import every_fault, noticed_by
 BENCHES = (
     *("vectors", "interconnect", "control"),
     *("switch", "link", "loaded switch", "loaded fabric", "switch with endpoints"),
-    *("mesh", "saturated mesh", "lossy mesh", "link of a mesh", "terminator"),
+    *("mesh", "saturated mesh", "lossy mesh", "link of a mesh", "terminator", "endpoint"),
 )
 """Those whose tests ask for their faults."""
 
