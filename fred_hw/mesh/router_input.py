@@ -85,6 +85,7 @@ class RouterInput(Arrivals):
     """Periodic pulse of one cycle; see ``PacketQueue``."""
     head: Heads = member(Out, lambda u: Heads.signature(u.spec))
     """Packets that may start, and the control of one."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
     flit, credit, message = Arrivals.flit, Arrivals.credit, Arrivals.message
     handshake, down, exit, came = Arrivals.handshake, Arrivals.down, Arrivals.exit, Arrivals.came
     dropped, length, kind = Arrivals.dropped, Arrivals.length, Arrivals.kind

@@ -51,7 +51,7 @@ class CircuitQueue(FlitQueue):
     enable = member(In, 1)
     """Whether heads are checked."""
     answered = member(In, 1)
-    """The number is available in the next cycle."""
+    """The number that ``asks`` requests is available in the next cycle."""
     prefetched = member(In, 1)
     """The number of the flow of ``mark``, the first flit of a packet, is available in the next
     cycle; not with ``start``; used if that flit goes directly to the head, between packets."""
@@ -61,6 +61,7 @@ class CircuitQueue(FlitQueue):
     """A packet of the head's flow starts from another channel; earlier checks no longer count."""
     load = member(In, 1)
     """The served phase changes after this cycle."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
     start, take, finish = FlitQueue.start, FlitQueue.take, FlitQueue.finish
     asks = member(Out, 1)
     """The number of the head's phase is requested."""

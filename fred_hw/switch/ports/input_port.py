@@ -54,6 +54,7 @@ class InputPort(Arrivals):
     """The served phase changes after this cycle."""
     head: Head = member(Out, lambda u: Head.signature(u.spec))
     """Packets that may start, and the control of one."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
     flit = Arrivals.flit
     changed = member(In, 1)
     """A phase changes."""
