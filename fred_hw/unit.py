@@ -5,6 +5,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 from amaranth.hdl import Module, Shape, Value
 from amaranth.lib import wiring
 
+from .member import members_of
+
 __all__ = ["Emitter", "Unit", "check_shape", "place"]
 
 
@@ -20,8 +22,9 @@ class Emitter(Protocol):
 class Unit(wiring.Component):
     """Define a component that the generator emits once, as a module of its own.
 
-    Subclasses set ``unit_name`` before they call ``super().__init__``, or give it as a property,
-    and implement ``build`` in place of ``elaborate``. Under the generator a unit becomes an
+    Subclasses declare their ports in the class body, see :func:`fred_hw.member.member`. They set
+    ``unit_name`` and the sizes of their ports before they call ``super().__init__``, and implement
+    ``build`` in place of ``elaborate``. Under the generator a unit becomes an
     instance of its module; under any other platform, a simulator's for one, it is built in place.
 
     Attributes
@@ -36,6 +39,9 @@ class Unit(wiring.Component):
     unit_name: str
     clocked: bool = True
     resettable: bool = True
+
+    def __init__(self) -> None:
+        super().__init__(members_of(type(self), self))
 
     def build(self, m: Module) -> None:
         """Add the hardware of the unit to ``m``; inner units are submodules as usual.

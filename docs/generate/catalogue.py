@@ -28,10 +28,8 @@ HEAD = """# Units
 <!-- Written by: python -m docs.generate -->
 
 Every hardware unit, by package. A unit is a class, and one module of the Verilog, however often it
-is used. Its docstring has parameters, members and timing in full, and tests hold each number of it.
-In shapes of members stand functions of its module and sizes: `P` ports, `m` middle subswitches,
-`phases`, `data_width`, `buffer_flits`, `fsms`, and a field of the header such as `sequence`, or
-`address`, for its bits.
+is used. Its docstring has parameters and timing, and tests hold each number of it. Its class
+declares and describes each port. `help()` of the class prints both.
 """
 SIZES = """## Sizes
 

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Tables of ports, from the generated tops and the docstrings that describe their ports."""
+"""Tables of ports, from the generated tops, the declarations of units and docstrings."""
 
 import inspect
 import re
@@ -10,10 +10,12 @@ from pathlib import Path
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.load import load_spec
+from fred_hw.member import declared
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.switch.switch import Switch
+from fred_hw.unit import Unit
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Plane
 from gen.mesh_top import mesh_ports
@@ -27,13 +29,8 @@ __all__ = ["REFERENCE", "TABLES", "Table", "port_rows", "ports_page"]
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"
 HEAD = ["| port | in [bits] | out [bits] | meaning |", "| --- | --- | --- | --- |"]
-SHARED = """
-clk : In(1)
-    Clock of all ports.
-rst : In(1)
-    Synchronous reset, active high.
-"""
-"""Ports of every module."""
+SHARED = {"clk": "Clock of all ports.", "rst": "Synchronous reset, active high."}
+"""Ports of every module, with their meaning."""
 
 
 @dataclass(frozen=True)
@@ -46,61 +43,62 @@ class Table:
         File name of the page, in ``docs/reference``.
     name : str
         Name of the marks of the table.
-    described : object
-        Class or function whose docstring describes the ports, in a section Members or Ports.
-    ports : callable
-        Returns the ports of a generated top.
+    top : callable
+        Returns what describes the ports, a unit or a function whose docstring has a section Ports,
+        and the ports of a generated top.
     """
 
     page: str
     name: str
-    described: object
-    ports: Callable[[], Sequence[Port]]
+    top: Callable[[], tuple[object, Sequence[Port]]]
 
 
-def _switch() -> list[Port]:
-    return module_ports(Switch(spec=load_spec("l1-12")))
+def _of(unit: Unit) -> tuple[Unit, list[Port]]:
+    return unit, module_ports(unit)
 
 
-def _collective_endpoint() -> list[Port]:
-    spec = load_spec("l1-12", {"endpoint.read_ports": 2})
-    return module_ports(NpuEndpoint(spec=spec))
+def _switch() -> tuple[Unit, list[Port]]:
+    return _of(Switch(spec=load_spec("l1-12")))
 
 
-def _link_endpoint() -> list[Port]:
-    return module_ports(Endpoint(spec=load_spec("l1-12")))
+def _collective_endpoint() -> tuple[Unit, list[Port]]:
+    return _of(NpuEndpoint(spec=load_spec("l1-12", {"endpoint.read_ports": 2})))
 
 
-def _mesh() -> list[Port]:
-    return mesh_ports(load_mesh(str(ROOT / "examples/mesh-5x4.yaml")))
+def _link_endpoint() -> tuple[Unit, list[Port]]:
+    return _of(Endpoint(spec=load_spec("l1-12")))
 
 
-def _router() -> list[Port]:
+def _mesh() -> tuple[object, list[Port]]:
+    return mesh_ports, mesh_ports(load_mesh(str(ROOT / "examples/mesh-5x4.yaml")))
+
+
+def _router() -> tuple[Unit, list[Port]]:
     mesh = load_mesh(str(ROOT / "examples/mesh-5x4.yaml"))
-    return module_ports(MeshRouter(mesh=mesh, directions=DIRECTIONS))
+    return _of(MeshRouter(mesh=mesh, directions=DIRECTIONS))
 
 
-def _wafer() -> list[Port]:
+def _wafer() -> tuple[object, list[Port]]:
     """Return the ports of planes whose controllers are outside, and have endpoints inside."""
     found: dict[Port, None] = {}
     for name in ("wafer-20", "wafer-20-controllers"):
         wafer = load_wafer(str(ROOT / f"examples/{name}.yaml"))
         found |= dict.fromkeys(wafer_ports(Plane(wafer), modules_of(wafer)))
-    return list(found)
+    return wafer_ports, list(found)
 
 
 TABLES = (
-    Table("switch.md", "ports", Switch, _switch),
-    Table("endpoint.md", "ports", NpuEndpoint, _collective_endpoint),
-    Table("link.md", "ports", Endpoint, _link_endpoint),
-    Table("mesh.md", "ports", mesh_ports, _mesh),
-    Table("mesh.md", "router ports", MeshRouter, _router),
-    Table("wafer.md", "ports", wafer_ports, _wafer),
+    Table("switch.md", "ports", _switch),
+    Table("endpoint.md", "ports", _collective_endpoint),
+    Table("link.md", "ports", _link_endpoint),
+    Table("mesh.md", "ports", _mesh),
+    Table("mesh.md", "router ports", _router),
+    Table("wafer.md", "ports", _wafer),
 )
 
 
 def port_rows(described: object, ports: Sequence[Port]) -> Iterator[str]:
-    """Yield the rows of a table, one for each entry of the docstring.
+    """Yield the rows of a table, one for each declaration, or entry of a docstring.
 
     Raises
     ------
@@ -119,19 +117,37 @@ def port_rows(described: object, ports: Sequence[Port]) -> Iterator[str]:
                 raise ValueError(f"{port} must have {wires[label]} like others, not {wire}")
         yield _row(wires or dict.fromkeys(names), meaning)
     if left:
-        raise ValueError(f"docstrings must describe the ports {', '.join(left)}")
+        raise ValueError(f"declarations must describe the ports {', '.join(left)}")
 
 
 def _entries(described: object) -> Iterator[tuple[list[str], str]]:
-    """Yield the names and the meaning of each entry of a docstring."""
-    text = inspect.getdoc(described) or ""
-    section = re.search(
-        r"^(?:Members|Ports)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL
-    )
-    entries = SHARED + (section[1] if section else "")
-    for head, lines in re.findall(r"^(\S.*)\n((?:    .*\n?)+)", entries, re.MULTILINE):
-        meaning = re.sub(r"``|(docs/\S+\.md)", _markdown, " ".join(lines.split()))
-        yield re.sub(r" : .*", "", head).split(", "), meaning
+    """Yield the names and the meaning of each declaration of a unit, or entry of a docstring.
+
+    The streams of a declaration have an entry each.
+    """
+    entries: list[tuple[list[str], str]] = [([name], text) for name, text in SHARED.items()]
+    if isinstance(described, Unit):
+        for one in declared(type(described)).values():
+            streams: dict[str, list[str]] = {}
+            for name in one.found(described):
+                name = re.sub(r"^([sm])\d+_", r"\1<k>_", name)
+                own = streams.setdefault(name.rpartition("_t")[0] if "_axis_" in name else "", [])
+                own.extend([] if name in own else [name])
+            entries += [(names, one.description) for names in streams.values()]
+    else:
+        section = re.search(
+            r"^Ports\n-+\n(.*?)(?=^\w+\n-+\n|\Z)",
+            inspect.getdoc(described) or "",
+            re.MULTILINE | re.DOTALL,
+        )
+        entries += [
+            (head.split(", "), " ".join(lines.split()))
+            for head, lines in re.findall(
+                r"^(\S.*)\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE
+            )
+        ]
+    for names, meaning in entries:
+        yield names, re.sub(r"``|(docs/\S+\.md)", _markdown, meaning)
 
 
 def _markdown(found: re.Match[str]) -> str:
@@ -197,6 +213,6 @@ def ports_page(page: str) -> str:
     path = REFERENCE / page
     text = path.read_text(encoding="utf-8")
     for table in (one for one in TABLES if one.page == page):
-        rows = port_rows(table.described, table.ports())
+        rows = port_rows(*table.top())
         text = with_part(path, text, table.name, [*HEAD, *rows])
     return text

@@ -9,6 +9,7 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import one_hot_mux, sum_of
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -22,8 +23,6 @@ from .work import (
     count_bits,
     place_bits,
     receive_layout,
-    receive_word_signature,
-    send_word_signature,
     size_bits,
     sizes_name,
     slot_bits,
@@ -36,6 +35,11 @@ QUEUE_DEPTH = 4
 """Number of descriptors that wait for a virtual channel."""
 
 
+def _no_flow(u: Unit) -> dict[str, int]:
+    """Return the flow before the first descriptor that sets it."""
+    return {"phase": u.spec.protocol.phases + 1, "peer": 0, "generation": 0}
+
+
 class AceChannel(Unit):
     """Execute the descriptors of a virtual channel in order.
 
@@ -43,31 +47,6 @@ class AceChannel(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    i : In(stream.Signature(work_layout(spec)))
-        Prepared descriptors.
-    requests : Out(stream.Signature(request_layout(spec)))
-        Reads of memory.
-    operand_requests : Out(stream.Signature(request_layout(spec)))
-        If ``endpoint.read_ports`` is 2: reads of all parts but the first of each chunk.
-    begun, loaded : In(1)
-        ``begun`` is high for a cycle when the first part of a chunk has arrived, ``loaded`` when
-        another part has.
-    send, receive : Out(send_word_signature(spec)), Out(receive_word_signature(spec))
-        The next flit to send, and a description of the next flit to receive.
-    idle : In(1)
-        All sent packets are acknowledged, and no flit is on its way to the link.
-    send_flow, receive_flow : Out(flow_layout(spec))
-        Flows of the circuit; no flow before the first descriptor that sets it.
-    came, enough : In(1), Out(1)
-        A flit has been accepted by the link; it may accept no more. That is when it has accepted
-        all that the descriptor wants, and the next one if its flow is the same; or when
-        ``buffer_flits`` flits that are in no message under way have been accepted.
-    busy, done : Out(1)
-        ``busy``: a descriptor is executed or waits. ``done``: high for a cycle at the end of each
-        descriptor.
 
     Timing
     ------
@@ -78,44 +57,45 @@ class AceChannel(Unit):
     Reset : forgets all descriptors, also that under way.
     """
 
-    i: stream.Interface
-    requests: stream.Interface
-    operand_requests: stream.Interface
-    begun: Signal
-    loaded: Signal
-    send: SendWord
-    receive: ReceiveWord
-    idle: Signal
-    send_flow: data.View
-    receive_flow: data.View
-    came: Signal
-    enough: Signal
-    busy: Signal
-    done: Signal
+    i: stream.Interface = member(In, lambda u: stream.Signature(work_layout(u.spec)))
+    """Prepared descriptors."""
+    requests: stream.Interface = member(Out, lambda u: stream.Signature(request_layout(u.spec)))
+    """Reads of memory."""
+    begun = member(In, 1)
+    """High for a cycle when the first part of a chunk has arrived."""
+    loaded = member(In, 1)
+    """High for a cycle when another part has arrived."""
+    send: SendWord = member(Out, lambda u: SendWord.signature(u.spec))
+    """The next flit to send."""
+    receive: ReceiveWord = member(Out, lambda u: ReceiveWord.signature(u.spec))
+    """Description of the next flit to receive."""
+    idle = member(In, 1)
+    """All sent packets are acknowledged, and no flit is on its way to the link."""
+    send_flow: data.View = member(Out, lambda u: flow_layout(u.spec), init=_no_flow)
+    """Flow of the sent packets; no flow before the first descriptor that sets it."""
+    receive_flow: data.View = member(Out, lambda u: flow_layout(u.spec), init=_no_flow)
+    """Flow of the received packets, likewise."""
+    came = member(In, 1)
+    """A flit has been accepted by the link."""
+    enough = member(Out, 1, init=1)
+    """The link may accept no more flits. That is when it has accepted all that the descriptor
+    wants, and the next one if its flow is the same; or when ``buffer_flits`` flits that are in no
+    message under way have been accepted."""
+    busy = member(Out, 1)
+    """A descriptor is executed or waits."""
+    done = member(Out, 1)
+    """High for a cycle at the end of each descriptor."""
+    operand_requests: stream.Interface = member(
+        Out,
+        lambda u: stream.Signature(request_layout(u.spec)),
+        when=lambda u: u.spec.endpoint.read_ports == 2,
+    )
+    """If ``endpoint.read_ports`` is 2: reads of all parts but the first of each chunk."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceChannel", spec)
         self.unit_name = sizes_name("ace_channel", spec)
-        none = {"phase": spec.protocol.phases + 1, "peer": 0, "generation": 0}
-        flow = flow_layout(spec)
-        members = {
-            "i": In(stream.Signature(work_layout(spec))),
-            "requests": Out(stream.Signature(request_layout(spec))),
-            "begun": In(1),
-            "loaded": In(1),
-            "send": Out(send_word_signature(spec)),
-            "receive": Out(receive_word_signature(spec)),
-            "idle": In(1),
-            "send_flow": Out(flow, init=none),
-            "receive_flow": Out(flow, init=none),
-            "came": In(1),
-            "enough": Out(1, init=1),
-            "busy": Out(1),
-            "done": Out(1),
-        }
-        if spec.endpoint.read_ports == 2:
-            members["operand_requests"] = Out(stream.Signature(request_layout(spec)))
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         layout = work_layout(self.spec)

@@ -4,11 +4,12 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from fred_hw.control.common_registers import COUNT_BITS
 from fred_hw.gates.select import any_of
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -29,32 +30,6 @@ class AceControl(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave, see ``axi_lite_members``.
-    irq : Out(1)
-        High while an enabled bit of ERROR or DONE is set.
-    valid, ready, work : Out(3), In(3), Out(work_layout(spec))
-        A prepared descriptor for a circuit's queue, and queues with space.
-    busy, done, idle : In(3)
-        One bit for each channel. ``busy``: the channel executes a descriptor. ``done``: it ends
-        one. ``idle``: all its packets are acknowledged.
-    up : In(1)
-        The link is up.
-    address : Out(address)
-        Address of this endpoint in the fabric.
-    send_clear, receive_clear : Out(3)
-        Start the numbers of a circuit's flow at 0.
-    forget : Out(phases)
-        Phases whose numbers start at 0. None of them is in use: no descriptor of the phase is
-        prepared, and each circuit that got one has been at rest since.
-    partner, link : In(1)
-        Errors of the link, see ``CAUSES``.
-    counts : In(read_ports * len(COUNTERS))
-        Increment of each of ``COUNTERS`` in this cycle, ``read_ports`` bits each, the first counter
-        in the lowest bits.
-
     Timing
     ------
     Latency : 1 cycle from ``done`` to DONE and COMPLETED, and from an error to ERROR, 2 to ``irq``;
@@ -64,43 +39,46 @@ class AceControl(Unit):
     Reset : clears all registers, and forgets a descriptor that is prepared.
     """
 
-    irq: Signal
-    valid: Signal
-    ready: Signal
-    work: data.View
-    busy: Signal
-    done: Signal
-    idle: Signal
-    up: Signal
-    address: Signal
-    send_clear: Signal
-    receive_clear: Signal
-    forget: Signal
-    partner: Signal
-    link: Signal
-    counts: Signal
+    s_axil = members(lambda u: axi_lite_members(u.registers.address_bits))
+    """AXI4-Lite slave, see ``axi_lite_members``."""
+    irq = member(Out, 1)
+    """High while an enabled bit of ERROR or DONE is set."""
+    valid = member(Out, DATA_COUNT)
+    """Channels whose queue gets the prepared descriptor."""
+    ready = member(In, DATA_COUNT)
+    """Queues with space."""
+    work: data.View = member(Out, lambda u: work_layout(u.spec))
+    """The prepared descriptor."""
+    busy = member(In, DATA_COUNT)
+    """Channels that execute a descriptor."""
+    done = member(In, DATA_COUNT)
+    """Channels that end a descriptor."""
+    idle = member(In, DATA_COUNT)
+    """Channels whose packets are all acknowledged."""
+    up = member(In, 1)
+    """The link is up."""
+    address = member(Out, lambda u: u.spec.protocol.fields["source"])
+    """Address of this endpoint in the fabric."""
+    send_clear = member(Out, DATA_COUNT)
+    """Start the numbers of a channel's sent flow at 0."""
+    receive_clear = member(Out, DATA_COUNT)
+    """Start the numbers of a channel's received flow at 0."""
+    forget = member(Out, lambda u: u.spec.protocol.phases)
+    """Phases whose numbers start at 0. None of them is in use: no descriptor of the phase is
+    prepared, and each channel that got one has been at rest since."""
+    partner = member(In, 1)
+    """The neighbour is incompatible, see ``CAUSES``."""
+    link = member(In, 1)
+    """The link has an error, see ``CAUSES``."""
+    counts = member(In, lambda u: u.spec.endpoint.read_ports * len(COUNTERS))
+    """Increment of each of ``COUNTERS`` in this cycle, ``read_ports`` bits each, the first counter
+    in the lowest bits."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceControl", spec)
         self.registers = endpoint_map(spec)
         self.unit_name = f"ace_control_{self.registers.name}"
-        members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
-        members |= {
-            "irq": Out(1),
-            "valid": Out(DATA_COUNT),
-            "ready": In(DATA_COUNT),
-            "work": Out(work_layout(spec)),
-            **dict.fromkeys(("busy", "done", "idle"), In(DATA_COUNT)),
-            "up": In(1),
-            "address": Out(spec.protocol.fields["source"]),
-            "send_clear": Out(DATA_COUNT),
-            "receive_clear": Out(DATA_COUNT),
-            "forget": Out(spec.protocol.phases),
-            "partner": In(1),
-            "link": In(1),
-            "counts": In(spec.endpoint.read_ports * len(COUNTERS)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))

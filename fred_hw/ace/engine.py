@@ -1,13 +1,14 @@
 """The collective engine: everything of an endpoint except the link."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
 from fred_hw.gates.select import sum_of
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -16,7 +17,7 @@ from .channel import AceChannel
 from .control import AceControl
 from .endpoint_map import COUNTERS, endpoint_map
 from .intake import AceIntake
-from .memory_port import READ_PORTS, MemoryPort, memory_signature
+from .memory_port import READ_PORTS, MemoryPort
 from .outlet import AceOutlet
 from .reader import AceReader
 from .scratchpad import AceScratchpad
@@ -33,31 +34,6 @@ class AceEngine(Unit):
     spec : SwitchSpec
         Sizes; flits must have a power of two of bytes.
 
-    Members
-    -------
-    s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/reference/endpoint.md.
-    irq : Out(1)
-        High while an error is set or a descriptor is done for which the interrupt is enabled.
-    memory : Out(memory_signature(spec))
-        Reads and writes of the NPU's memory.
-    send, receive : Out(payload_signature(spec)).array(3), In(payload_signature(spec)).array(3)
-        Packets of each circuit.
-    send_flow, receive_flow : Out(ArrayLayout(flow_layout(spec), 3))
-        Flows of the packets in ``send`` and ``receive``.
-    send_clear, receive_clear : Out(3)
-        See ``Endpoint``.
-    forget : Out(phases)
-        See ``Endpoint``.
-    receive_enough, receive_came : Out(3), In(3)
-        See ``Endpoint``.
-    idle, up : In(3), In(1)
-        See ``Endpoint``.
-    address : Out(address)
-        Address of this endpoint in the fabric.
-    partner, link, rewinds, dropped : In(1)
-        Events of the link to count and to report.
-
     Timing
     ------
     Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
@@ -67,48 +43,55 @@ class AceEngine(Unit):
     Reset : forgets all descriptors and flits; what memory still reads must be forgotten too.
     """
 
-    irq: Signal
-    memory: MemoryPort
-    send: list[PayloadStream]
-    receive: list[PayloadStream]
-    send_flow: data.View
-    receive_flow: data.View
-    send_clear: Signal
-    receive_clear: Signal
-    forget: Signal
-    receive_enough: Signal
-    receive_came: Signal
-    idle: Signal
-    up: Signal
-    address: Signal
-    partner: Signal
-    link: Signal
-    rewinds: Signal
-    dropped: Signal
+    s_axil = members(lambda u: axi_lite_members(endpoint_map(u.spec).address_bits))
+    """AXI4-Lite slave of the registers in docs/reference/endpoint.md."""
+    irq = member(Out, 1)
+    """High while an error is set or a descriptor is done for which the interrupt is enabled."""
+    memory: MemoryPort = member(Out, lambda u: MemoryPort.signature(u.spec))
+    """Reads and writes of the NPU's memory."""
+    send: list[PayloadStream] = member(
+        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Packets to send, of each channel."""
+    receive: list[PayloadStream] = member(
+        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Received packets, of each channel."""
+    send_flow: data.View = member(Out, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT))
+    """Flows of the packets in ``send``."""
+    receive_flow: data.View = member(
+        Out, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT)
+    )
+    """Flows of the packets in ``receive``."""
+    send_clear = member(Out, DATA_COUNT)
+    """See ``Endpoint``."""
+    receive_clear = member(Out, DATA_COUNT)
+    """See ``Endpoint``."""
+    forget = member(Out, lambda u: u.spec.protocol.phases)
+    """See ``Endpoint``."""
+    receive_enough = member(Out, DATA_COUNT)
+    """See ``Endpoint``."""
+    receive_came = member(In, DATA_COUNT)
+    """See ``Endpoint``."""
+    idle = member(In, DATA_COUNT)
+    """See ``Endpoint``."""
+    up = member(In, 1)
+    """See ``Endpoint``."""
+    address = member(Out, lambda u: u.spec.protocol.fields["source"])
+    """Address of this endpoint in the fabric."""
+    partner = member(In, 1)
+    """The neighbour is incompatible; counted and reported."""
+    link = member(In, 1)
+    """The link has an error; counted and reported."""
+    rewinds = member(In, 1)
+    """Packets will be retransmitted; counted."""
+    dropped = member(In, 1)
+    """A flit is dropped; counted."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceEngine", spec)
         self.unit_name = sizes_name("ace_engine", spec)
-        flows = data.ArrayLayout(flow_layout(spec), DATA_COUNT)
-        members: dict[str, Member] = axi_lite_members(endpoint_map(spec).address_bits)
-        members |= {
-            "irq": Out(1),
-            "memory": Out(memory_signature(spec)),
-            "send": Out(payload_signature(spec)).array(DATA_COUNT),
-            "receive": In(payload_signature(spec)).array(DATA_COUNT),
-            "send_flow": Out(flows),
-            "receive_flow": Out(flows),
-            "send_clear": Out(DATA_COUNT),
-            "receive_clear": Out(DATA_COUNT),
-            "forget": Out(spec.protocol.phases),
-            "receive_enough": Out(DATA_COUNT),
-            "receive_came": In(DATA_COUNT),
-            "idle": In(DATA_COUNT),
-            "up": In(1),
-            "address": Out(spec.protocol.fields["source"]),
-            **dict.fromkeys(("partner", "link", "rewinds", "dropped"), In(1)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         control = place(m, "control", AceControl(spec=self.spec))

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -23,24 +24,6 @@ class AceFsm(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    work : In(work_layout(spec))
-        Constant while ``busy``.
-    begins, i : In(1), In(slot_bits(spec))
-        ``begins``: take over a loaded chunk. ``i``: its slot.
-    busy, slot : Out(1), Out(slot_bits(spec))
-        A chunk is owned, in this slot.
-    send, receive : Out(1)
-        ``send``: the next message is in the slot and may be sent. ``receive``: the next message may
-        be received.
-    send_taken, send_done : In(1)
-        ``send_taken``: the message is sent from now on; only while ``send`` is high. ``send_done``:
-        all flits of a message have been read.
-    receive_taken, receive_done : In(1)
-        ``receive_taken``: the message is received from now on; only while ``receive`` is high.
-        ``receive_done``: all received flits of a message are in the slot.
-
     Timing
     ------
     Latency : 2 cycles from ``begins`` to ``send`` and ``receive``, 2 from ``receive_done`` to the
@@ -50,34 +33,33 @@ class AceFsm(Unit):
     Reset : owns no chunk.
     """
 
-    work: data.View
-    begins: Signal
-    i: Signal
-    busy: Signal
-    slot: Signal
-    send: Signal
-    receive: Signal
-    send_taken: Signal
-    send_done: Signal
-    receive_taken: Signal
-    receive_done: Signal
+    work: data.View = member(In, lambda u: work_layout(u.spec))
+    """Constant while ``busy``."""
+    begins = member(In, 1)
+    """Take over a loaded chunk."""
+    send_taken = member(In, 1)
+    """The message is sent from now on; only while ``send`` is high."""
+    send_done = member(In, 1)
+    """All flits of a message have been read."""
+    receive_taken = member(In, 1)
+    """The message is received from now on; only while ``receive`` is high."""
+    receive_done = member(In, 1)
+    """All received flits of a message are in the slot."""
+    i = member(In, lambda u: slot_bits(u.spec))
+    """Slot of the loaded chunk, with ``begins``."""
+    busy = member(Out, 1)
+    """A chunk is owned."""
+    slot = member(Out, lambda u: slot_bits(u.spec))
+    """Slot of the owned chunk."""
+    send = member(Out, 1)
+    """The next message is in the slot and may be sent."""
+    receive = member(Out, 1)
+    """The next message may be received."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceFsm", spec)
         self.unit_name = sizes_name("ace_fsm", spec)
-        strobes = dict.fromkeys(
-            ("begins", "send_taken", "send_done", "receive_taken", "receive_done"), In(1)
-        )
-        members = {
-            "work": In(work_layout(spec)),
-            **strobes,
-            "i": In(slot_bits(spec)),
-            "busy": Out(1),
-            "slot": Out(slot_bits(spec)),
-            "send": Out(1),
-            "receive": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         work = self.work

@@ -7,15 +7,16 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.datapath.reducer import Reducer
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .memory_port import write_layout
 from .reader import load_layout
-from .scratchpad import SlotRead, slot_read_signature
-from .work import ReceiveWord, receive_layout, receive_word_signature, sizes_name
+from .scratchpad import SlotRead
+from .work import ReceiveWord, receive_layout, sizes_name
 
 __all__ = ["AceIntake"]
 
@@ -31,21 +32,6 @@ class AceIntake(Unit):
     spec : SwitchSpec
         Sizes; operation and format of the lanes.
 
-    Members
-    -------
-    words : In(receive_word_signature(spec)).array(3)
-        The next flit that each channel expects.
-    receive : In(payload_signature(spec)).array(3)
-        Flits from the link.
-    operand : Out(slot_read_signature(spec))
-        Read of the operand with which a flit is reduced.
-    stores, store : Out(1), Out(load_layout(spec))
-        Flits back to slots.
-    write : Out(stream.Signature(write_layout(spec)))
-        Flits to memory.
-    reduced : Out(1)
-        High for a cycle per flit that is reduced.
-
     Timing
     ------
     Latency : 3 cycles and those of ``Reducer`` from a flit to ``store``, and one more to ``write``.
@@ -54,27 +40,27 @@ class AceIntake(Unit):
     Reset : forgets all flits.
     """
 
-    words: list[ReceiveWord]
-    receive: list[PayloadStream]
-    operand: SlotRead
-    stores: Signal
-    store: data.View
-    write: stream.Interface
-    reduced: Signal
+    words: list[ReceiveWord] = member(In, lambda u: ReceiveWord.signature(u.spec), array=DATA_COUNT)
+    """The next flit that each channel expects."""
+    receive: list[PayloadStream] = member(
+        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Flits from the link."""
+    operand: SlotRead = member(Out, lambda u: SlotRead.signature(u.spec))
+    """Read of the operand with which a flit is reduced."""
+    stores = member(Out, 1)
+    """A flit goes back to its slot."""
+    store: data.View = member(Out, lambda u: load_layout(u.spec))
+    """The flit, and its slot."""
+    write: stream.Interface = member(Out, lambda u: stream.Signature(write_layout(u.spec)))
+    """Flits to memory."""
+    reduced = member(Out, 1)
+    """High for a cycle per flit that is reduced."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceIntake", spec)
         self.unit_name = sizes_name("ace_intake", spec)
-        members = {
-            "words": In(receive_word_signature(spec)).array(DATA_COUNT),
-            "receive": In(payload_signature(spec)).array(DATA_COUNT),
-            "operand": Out(slot_read_signature(spec)),
-            "stores": Out(1),
-            "store": Out(load_layout(spec)),
-            "write": Out(stream.Signature(write_layout(spec))),
-            "reduced": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         take, chosen = self._choose(m)

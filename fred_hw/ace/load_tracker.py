@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.gates.fsm import Fsm
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 __all__ = ["GAP_SHIFT", "LoadTracker", "order_layout"]
@@ -44,16 +45,6 @@ class LoadTracker(Unit):
     chunk_width : int
         Bits of the size of a chunk, 1 or more.
 
-    Members
-    -------
-    i : In(stream.Signature(chunk_width))
-        Sizes of chunks [B].
-    o : Out(stream.Signature(order_layout(npus)))
-        The order of each chunk.
-    clear : In(1)
-        Set all loads to 0; taken in a cycle in which ``i.ready`` is high. A chunk that comes in
-        the same cycle is the first of the next collective.
-
     Timing
     ------
     Latency : 2 D + 4 cycles of D dimensions, from a chunk taken to its order offered.
@@ -67,9 +58,13 @@ class LoadTracker(Unit):
         A parameter is none of these, or there is not one reciprocal for each dimension.
     """
 
-    i: stream.Interface
-    o: stream.Interface
-    clear: Signal
+    i: stream.Interface = member(In, lambda u: stream.Signature(u.chunk_width))
+    """Sizes of chunks [B]."""
+    o: stream.Interface = member(Out, lambda u: stream.Signature(order_layout(u.npus)))
+    """The order of each chunk."""
+    clear = member(In, 1)
+    """Set all loads to 0; taken in a cycle in which ``i.ready`` is high. A chunk that comes in the
+    same cycle is the first of the next collective."""
 
     def __init__(
         self,
@@ -94,8 +89,7 @@ class LoadTracker(Unit):
         shapes = zip(self.npus, self.reciprocals, strict=True)
         sizes = "_".join(f"n{count}x{rate}" for count, rate in shapes)
         self.unit_name = f"load_tracker_{sizes}_l{load_width}_c{chunk_width}"
-        orders = stream.Signature(order_layout(npus))
-        super().__init__({"i": In(stream.Signature(chunk_width)), "o": Out(orders), "clear": In(1)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         count = len(self.npus)

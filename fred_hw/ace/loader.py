@@ -5,6 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_choice
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -50,21 +51,6 @@ class AceLoader(Unit):
         what it asks for: ``first``, the part of each that is sent as it is, or ``rest``, all
         others, which are added to what is received.
 
-    Members
-    -------
-    work : In(work_layout(spec))
-        Constant from ``begins`` on while ``active``.
-    begins : In(1)
-        Begin.
-    space : In(1)
-        A slot is free; of ``rest`` that the other loader has begun with a chunk more.
-    taken : Out(1)
-        High for a cycle when one is taken, of ``rest`` when it begins with a chunk.
-    o : Out(stream.Signature(request_layout(spec)))
-        Reads.
-    active : Out(1)
-        There are chunks to load.
-
     Timing
     ------
     Latency : 6 cycles from ``begins``, with space, to ``o.valid``; 7 of ``rest``.
@@ -74,26 +60,24 @@ class AceLoader(Unit):
     Reset : forgets all, and slot 0 is the next. It is with each ``begins``, but for ``all``.
     """
 
-    work: data.View
-    begins: Signal
-    space: Signal
-    taken: Signal
-    o: stream.Interface
-    active: Signal
+    work: data.View = member(In, lambda u: work_layout(u.spec))
+    """Constant from ``begins`` on while ``active``."""
+    begins = member(In, 1)
+    """Begin."""
+    space = member(In, 1)
+    """A slot is free; of ``rest`` that the other loader has begun with a chunk more."""
+    taken = member(Out, 1)
+    """High for a cycle when one is taken, of ``rest`` when it begins with a chunk."""
+    o: stream.Interface = member(Out, lambda u: stream.Signature(request_layout(u.spec)))
+    """Reads."""
+    active = member(Out, 1)
+    """There are chunks to load."""
 
     def __init__(self, *, spec: SwitchSpec, parts: str = "all") -> None:
         self.spec = check_spec("AceLoader", spec)
         self.parts = check_choice("AceLoader parts", parts, PARTS)
         self.unit_name = sizes_name(PARTS[parts], spec)
-        members = {
-            "work": In(work_layout(spec)),
-            "begins": In(1),
-            "space": In(1),
-            "taken": Out(1),
-            "o": Out(stream.Signature(request_layout(spec))),
-            "active": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         work, asked, spec = self.work, self.o.payload, self.spec

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 from .schedule_entry import CYCLE_BITS, TABLE_STEP_BITS
@@ -22,17 +23,6 @@ class AceLockstep(Unit):
     ----------
     None.
 
-    Members
-    -------
-    cycles : In(24)
-        Estimated time of a step [cycles]; 0 and 1 let a step follow in the next cycle.
-    begins : In(1)
-        Begin with step 0.
-    issued : In(1)
-        All entries of the current step have been issued.
-    step : Out(10)
-        Number of the current step.
-
     Timing
     ------
     Latency : 1 cycle from ``begins`` to step 0; ``cycles`` from the first cycle of a step to the
@@ -42,21 +32,18 @@ class AceLockstep(Unit):
     Reset : step 0.
     """
 
-    cycles: Signal
-    begins: Signal
-    issued: Signal
-    step: Signal
+    cycles = member(In, CYCLE_BITS)
+    """Estimated time of a step [cycles]; 0 and 1 let a step follow in the next cycle."""
+    begins = member(In, 1)
+    """Begin with step 0."""
+    issued = member(In, 1)
+    """All entries of the current step have been issued."""
+    step = member(Out, TABLE_STEP_BITS)
+    """Number of the current step."""
 
     def __init__(self) -> None:
         self.unit_name = "ace_lockstep"
-        super().__init__(
-            {
-                "cycles": In(CYCLE_BITS),
-                "begins": In(1),
-                "issued": In(1),
-                "step": Out(TABLE_STEP_BITS),
-            }
-        )
+        super().__init__()
 
     def build(self, m: Module) -> None:
         left = Signal(CYCLE_BITS)  # cycles of the step behind this one

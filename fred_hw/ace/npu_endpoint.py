@@ -1,12 +1,13 @@
 """The collective endpoint: the link endpoint and the collective engine."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members
+from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members, stream_members
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -26,6 +27,9 @@ END_CYCLES = 4
 earlier."""
 
 
+_OFFER = {"tvalid": 1, "tready": 1}
+
+
 class NpuEndpoint(Unit):
     """Execute an NPU's part of collectives (docs/reference/endpoint.md).
 
@@ -34,35 +38,6 @@ class NpuEndpoint(Unit):
     spec : SwitchSpec
         Specification of the switch or router at the other end of the link; flits must have a power
         of two of bytes.
-
-    Members
-    -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high. ``tlast`` is
-        ignored, since the header has the same information.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
-        Flits to the link.
-    m_axis_read_tvalid, read_tready, read_tdata : Out(1), In(1), Out(40)
-        Addresses of flits to read from memory [bytes].
-    s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In(data_width)
-        Flits from memory, in the order of the addresses.
-    m_axis_operand_read_tvalid, operand_read_tready, operand_read_tdata : Out(1), In(1), Out(40)
-        If ``endpoint.read_ports`` is 2: addresses of flits in memory that are added to received
-        flits. Each port continues while the other one waits.
-    s_axis_operand_data_tvalid, operand_data_tready : In(1), Out(1)
-        If ``endpoint.read_ports`` is 2: flits from memory, as ``s_axis_data``.
-    s_axis_operand_data_tdata : In(data_width)
-        If ``endpoint.read_ports`` is 2: the flits to add, in the order of the addresses.
-    m_axis_write_tvalid, write_tready : Out(1), In(1)
-        Writes to memory. A write that memory has taken counts as complete.
-    m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
-        The flits to write, and their addresses [bytes].
-    s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers, whose page ``fred gen`` writes.
-    session_id : In(8)
-        Session ID: another number after each reset, constant between resets.
-    irq : Out(1)
-        High while an enabled bit of ERROR or DONE is set.
 
     Timing
     ------
@@ -74,49 +49,48 @@ class NpuEndpoint(Unit):
     Reset : forgets all, and begins the link anew; what memory still reads must be forgotten too.
     """
 
-    m_axis_read_tvalid: Signal
-    m_axis_read_tready: Signal
-    m_axis_read_tdata: Signal
-    s_axis_data_tvalid: Signal
-    s_axis_data_tready: Signal
-    s_axis_data_tdata: Signal
-    m_axis_operand_read_tvalid: Signal
-    m_axis_operand_read_tready: Signal
-    m_axis_operand_read_tdata: Signal
-    s_axis_operand_data_tvalid: Signal
-    s_axis_operand_data_tready: Signal
-    s_axis_operand_data_tdata: Signal
-    m_axis_write_tvalid: Signal
-    m_axis_write_tready: Signal
-    m_axis_write_tdata: Signal
-    m_axis_write_tuser: Signal
-    session_id: Signal
-    irq: Signal
+    link_axis = members(lambda u: axis_members(u.spec.data_width))
+    """Flits from the link (``s_axis``) and to it (``m_axis``), see docs/reference/protocol.md.
+    ``s_axis_tready`` is always high. ``s_axis_tlast`` is ignored, since the header has the same
+    information."""
+    m_axis_read = members(
+        lambda u: stream_members("m_axis_read", Out, {**_OFFER, "tdata": ADDRESS_BITS})
+    )
+    """Addresses of flits to read from memory [bytes]."""
+    s_axis_data = members(
+        lambda u: stream_members("s_axis_data", In, {**_OFFER, "tdata": u.spec.data_width})
+    )
+    """Flits from memory, in the order of the addresses."""
+    m_axis_operand_read = members(
+        lambda u: stream_members("m_axis_operand_read", Out, {**_OFFER, "tdata": ADDRESS_BITS}),
+        when=lambda u: u.spec.endpoint.read_ports == 2,
+    )
+    """If ``endpoint.read_ports`` is 2: addresses of flits in memory that are added to received
+    flits. Each port continues while the other one waits."""
+    s_axis_operand_data = members(
+        lambda u: stream_members("s_axis_operand_data", In, {**_OFFER, "tdata": u.spec.data_width}),
+        when=lambda u: u.spec.endpoint.read_ports == 2,
+    )
+    """If ``endpoint.read_ports`` is 2: the flits to add, in the order of the addresses."""
+    m_axis_write = members(
+        lambda u: stream_members(
+            "m_axis_write", Out, {**_OFFER, "tdata": u.spec.data_width, "tuser": ADDRESS_BITS}
+        )
+    )
+    """Writes to memory: the flits, and in ``tuser`` their addresses [bytes]. A write that memory
+    has taken counts as complete."""
+    s_axil = members(lambda u: axi_lite_members(endpoint_map(u.spec).address_bits))
+    """AXI4-Lite slave of the registers, whose page ``fred gen`` writes."""
+    irq = member(Out, 1)
+    """High while an enabled bit of ERROR or DONE is set."""
+    session_id = member(In, HEADER_FIELDS["session_id"].bits)
+    """Session ID: another number after each reset, constant between resets."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("NpuEndpoint", spec)
         sizes = f"{spec.protocol.suffix}_{spec.endpoint.suffix}"
         self.unit_name = f"npu_p{spec.ports}_{spec.suffix(crosses=False)}_endpoint_{sizes}"
-        members = axis_members(None, spec.data_width)
-        for prefix in READ_PORTS[: spec.endpoint.read_ports]:
-            members |= {
-                f"m_axis_{prefix}read_tvalid": Out(1),
-                f"m_axis_{prefix}read_tready": In(1),
-                f"m_axis_{prefix}read_tdata": Out(ADDRESS_BITS),
-                f"s_axis_{prefix}data_tvalid": In(1),
-                f"s_axis_{prefix}data_tready": Out(1),
-                f"s_axis_{prefix}data_tdata": In(spec.data_width),
-            }
-        members |= {
-            "m_axis_write_tvalid": Out(1),
-            "m_axis_write_tready": In(1),
-            "m_axis_write_tdata": Out(spec.data_width),
-            "m_axis_write_tuser": Out(ADDRESS_BITS),
-        }
-        members |= axi_lite_members(endpoint_map(spec).address_bits)
-        super().__init__(
-            members | {"irq": Out(1), "session_id": In(HEADER_FIELDS["session_id"].bits)}
-        )
+        super().__init__()
 
     def build(self, m: Module) -> None:
         link = place(m, "link", Endpoint(spec=self.spec))

@@ -5,13 +5,14 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .scratchpad import SlotRead, slot_read_signature
-from .work import SendWord, send_word_signature, sizes_name
+from .scratchpad import SlotRead
+from .work import SendWord, sizes_name
 
 __all__ = ["AceOutlet"]
 
@@ -27,15 +28,6 @@ class AceOutlet(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    words : In(send_word_signature(spec)).array(3)
-        The next flit that each channel has to send.
-    slots : Out(slot_read_signature(spec))
-        Reads of slots.
-    send : Out(payload_signature(spec)).array(3)
-        Flits to the link.
-
     Timing
     ------
     Latency : 3 cycles from a word to its flit on ``send``.
@@ -44,19 +36,19 @@ class AceOutlet(Unit):
     Reset : forgets all flits.
     """
 
-    words: list[SendWord]
-    slots: SlotRead
-    send: list[PayloadStream]
+    words: list[SendWord] = member(In, lambda u: SendWord.signature(u.spec), array=DATA_COUNT)
+    """The next flit that each channel has to send."""
+    slots: SlotRead = member(Out, lambda u: SlotRead.signature(u.spec))
+    """Reads of slots."""
+    send: list[PayloadStream] = member(
+        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Flits to the link."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceOutlet", spec)
         self.unit_name = sizes_name("ace_outlet", spec)
-        members = {
-            "words": In(send_word_signature(spec)).array(DATA_COUNT),
-            "slots": Out(slot_read_signature(spec)),
-            "send": Out(payload_signature(spec)).array(DATA_COUNT),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         wanting, chosen, recent, take, came, space = (

@@ -11,6 +11,7 @@ from fred_hw.control.entry_port import number_bits
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import selected
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -77,27 +78,6 @@ class AcePrepare(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    operation, circuit : In(3), In(2)
-        An operation other than 0 begins the preparation of a descriptor, unless ``busy`` is high;
-        its channel.
-    descriptor : In(descriptor_layout())
-        The other fields of the descriptor, in the same cycle as the operation.
-    forget : In(phases)
-        Phases that may have another generation from now on; none of them is in ``phases``.
-    busy, phases : Out(1), Out(phases)
-        ``busy``: a descriptor is being prepared. ``phases``: the phases that it names.
-    valid, ready : Out(3), In(3)
-        ``valid``: one bit for a cycle when a descriptor is prepared. ``ready``: queues that have
-        space.
-    o : Out(work_layout(spec))
-        The prepared descriptor.
-    discards : In(1)
-        The descriptor of ``valid`` is not queued after all, so its generations are not kept.
-    refused : Out(5)
-        A bit of ``REASONS`` for a cycle when a descriptor is refused.
-
     Timing
     ------
     Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring 3 more than it has
@@ -107,36 +87,34 @@ class AcePrepare(Unit):
     Reset : forgets it, and generations.
     """
 
-    operation: Signal
-    circuit: Signal
-    descriptor: data.View
-    forget: Signal
-    busy: Signal
-    phases: Signal
-    valid: Signal
-    ready: Signal
-    o: data.View
-    discards: Signal
-    refused: Signal
+    operation = member(In, 3)
+    """An operation other than 0 begins the preparation of a descriptor, unless ``busy`` is high."""
+    circuit = member(In, 2)
+    """Its channel."""
+    descriptor: data.View = member(In, descriptor_layout())
+    """The other fields of the descriptor, in the same cycle as the operation."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """Phases that may have another generation from now on; none of them is in ``phases``."""
+    busy = member(Out, 1)
+    """A descriptor is being prepared."""
+    phases = member(Out, lambda u: u.spec.protocol.phases)
+    """The phases that it names."""
+    valid = member(Out, DATA_COUNT)
+    """One bit for a cycle when a descriptor is prepared."""
+    ready = member(In, DATA_COUNT)
+    """Queues that have space."""
+    o: data.View = member(Out, lambda u: work_layout(u.spec))
+    """The prepared descriptor."""
+    discards = member(In, 1)
+    """The descriptor of ``valid`` is not queued after all, so its generations are not kept."""
+    refused = member(Out, len(REASONS))
+    """A bit of ``REASONS`` for a cycle when a descriptor is refused."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AcePrepare", spec)
         flit_bytes(spec)
         self.unit_name = sizes_name("ace_prepare", spec)
-        members = {
-            "operation": In(3),
-            "circuit": In(2),
-            "descriptor": In(descriptor_layout()),
-            "forget": In(spec.protocol.phases),
-            "busy": Out(1),
-            "phases": Out(spec.protocol.phases),
-            "valid": Out(DATA_COUNT),
-            "ready": In(DATA_COUNT),
-            "o": Out(work_layout(spec)),
-            "discards": In(1),
-            "refused": Out(len(REASONS)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         layout = descriptor_layout()

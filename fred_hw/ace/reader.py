@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -36,20 +37,6 @@ class AceReader(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i : In(stream.Signature(request_layout(spec))).array(3)
-        Reads of each circuit, a mark at the last of each part or in its place.
-    read : Out(stream.Signature(word_bits(spec)))
-        Addresses of words to read, see ``memory_signature``.
-    data : In(stream.Signature(data_width))
-        Words from memory.
-    valid, ready, o : Out(1), In(1), Out(load_layout(spec))
-        A word from memory, offered until it is taken.
-    begun, loaded : Out(3)
-        ``begun`` is high for a cycle when the first part of a chunk of the channel is taken,
-        ``loaded`` when another part is.
-
     Timing
     ------
     Latency : 1 cycle from a request to ``read.valid``, and from a word to ``o``.
@@ -58,29 +45,29 @@ class AceReader(Unit):
     Reset : forgets reads under way; memory must forget them too.
     """
 
-    i: list[stream.Interface]
-    read: stream.Interface
-    data: stream.Interface
-    valid: Signal
-    ready: Signal
-    o: View
-    begun: Signal
-    loaded: Signal
+    i: list[stream.Interface] = member(
+        In, lambda u: stream.Signature(request_layout(u.spec)), array=DATA_COUNT
+    )
+    """Reads of each circuit, a mark at the last of each part or in its place."""
+    read: stream.Interface = member(Out, lambda u: stream.Signature(word_bits(u.spec)))
+    """Addresses of words to read, see ``MemoryPort``."""
+    data: stream.Interface = member(In, lambda u: stream.Signature(u.spec.data_width))
+    """Words from memory."""
+    valid = member(Out, 1)
+    """A word from memory is offered; it stays until it is taken."""
+    ready = member(In, 1)
+    """The word is taken."""
+    o: View = member(Out, lambda u: load_layout(u.spec))
+    """The word, and its place."""
+    begun = member(Out, DATA_COUNT)
+    """High for a cycle when the first part of a chunk of the channel is taken."""
+    loaded = member(Out, DATA_COUNT)
+    """High for a cycle when another part of a chunk of the channel is taken."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceReader", spec)
         self.unit_name = sizes_name("ace_reader", spec)
-        members = {
-            "i": In(stream.Signature(request_layout(spec))).array(DATA_COUNT),
-            "read": Out(stream.Signature(word_bits(spec))),
-            "data": In(stream.Signature(spec.data_width)),
-            "valid": Out(1),
-            "ready": In(1),
-            "o": Out(load_layout(spec)),
-            "begun": Out(DATA_COUNT),
-            "loaded": Out(DATA_COUNT),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec = self.spec

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import first_of, one_hot_mux, selected
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -60,27 +61,6 @@ class AceSchedule(Unit):
     spec : SwitchSpec
         Sizes; an endpoint whose ``schedule_entries`` are 0 has no such unit.
 
-    Members
-    -------
-    begins, is_entry, conditions : In(1), In(1), In(conditions_layout())
-        A descriptor is given to be prepared; it becomes an entry, with these conditions.
-    given, i, taken : In(3), In(work_layout(spec)), Out(3)
-        A prepared descriptor for a virtual channel, and those that may come.
-    valid, o, space : Out(3), Out(work_layout(spec)), In(3)
-        A descriptor for the queue of a virtual channel, and queues with space.
-    busy, done : In(3)
-        Virtual channels with a descriptor under way or waiting; that end one.
-    step_cycles : In(24)
-        Estimated time of a step [cycles]; constant while the schedule runs.
-    start, clear : In(1)
-        Run the schedule; forget all entries. Both only while ``running`` is low and no descriptor
-        is prepared.
-    running, entries, step : Out(1), Out(range(schedule_entries + 1)), Out(10)
-        The schedule runs; entries that it has; number of the current step.
-    refused : Out(1)
-        High for a cycle when an entry is refused: its step is below the step of the entry before,
-        it waits for a bit that no entry before sets, or it has a flow that is no unicast.
-
     Timing
     ------
     Latency : 3 cycles from ``start`` to the first ``valid``, and from ``done`` to ``valid`` of an
@@ -91,49 +71,48 @@ class AceSchedule(Unit):
     Reset : forgets all entries, and stops the schedule.
     """
 
-    begins: Signal
-    is_entry: Signal
-    conditions: data.View
-    given: Signal
-    i: data.View
-    taken: Signal
-    valid: Signal
-    o: data.View
-    space: Signal
-    busy: Signal
-    done: Signal
-    step_cycles: Signal
-    start: Signal
-    clear: Signal
-    running: Signal
-    entries: Signal
-    step: Signal
-    refused: Signal
+    begins = member(In, 1)
+    """A descriptor is given to be prepared."""
+    is_entry = member(In, 1)
+    """The descriptor becomes an entry."""
+    conditions: data.View = member(In, conditions_layout())
+    """Conditions of the entry."""
+    given = member(In, DATA_COUNT)
+    """Virtual channels for which a prepared descriptor is given."""
+    i: data.View = member(In, lambda u: work_layout(u.spec))
+    """The prepared descriptor."""
+    taken = member(Out, DATA_COUNT)
+    """Virtual channels for which a descriptor may come."""
+    valid = member(Out, DATA_COUNT)
+    """Virtual channels whose queue gets a descriptor."""
+    o: data.View = member(Out, lambda u: work_layout(u.spec))
+    """The descriptor."""
+    space = member(In, DATA_COUNT)
+    """Queues with space."""
+    busy = member(In, DATA_COUNT)
+    """Virtual channels with a descriptor under way or waiting."""
+    done = member(In, DATA_COUNT)
+    """Virtual channels that end a descriptor."""
+    step_cycles = member(In, CYCLE_BITS)
+    """Estimated time of a step [cycles]; constant while the schedule runs."""
+    start = member(In, 1)
+    """Run the schedule; only while ``running`` is low and no descriptor is prepared."""
+    clear = member(In, 1)
+    """Forget all entries; only while ``running`` is low and no descriptor is prepared."""
+    running = member(Out, 1)
+    """The schedule runs."""
+    entries = member(Out, lambda u: range(u.spec.endpoint.schedule_entries + 1))
+    """Entries of the schedule."""
+    step = member(Out, TABLE_STEP_BITS)
+    """Number of the current step."""
+    refused = member(Out, 1)
+    """High for a cycle when an entry is refused: its step is below the step of the entry before, it
+    waits for a bit that no entry before sets, or it has a flow that is no unicast."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceSchedule", spec)
         self.unit_name = sizes_name("ace_schedule", spec)
-        members = {
-            "begins": In(1),
-            "is_entry": In(1),
-            "conditions": In(conditions_layout()),
-            "given": In(DATA_COUNT),
-            "i": In(work_layout(spec)),
-            "taken": Out(DATA_COUNT),
-            "valid": Out(DATA_COUNT),
-            "o": Out(work_layout(spec)),
-            "space": In(DATA_COUNT),
-            "busy": In(DATA_COUNT),
-            "done": In(DATA_COUNT),
-            "step_cycles": In(CYCLE_BITS),
-            "start": In(1),
-            "clear": In(1),
-            "running": Out(1),
-            "entries": Out(range(spec.endpoint.schedule_entries + 1)),
-            "step": Out(TABLE_STEP_BITS),
-            "refused": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         layout = conditions_layout()

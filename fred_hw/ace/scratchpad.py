@@ -4,11 +4,12 @@ from itertools import product
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, one_hot_mux
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -16,41 +17,24 @@ from fred_hw.unit import Unit
 from .reader import load_layout
 from .work import place_bits, sizes_name, slot_bits
 
-__all__ = ["AceScratchpad", "SlotRead", "slot_read_signature"]
+__all__ = ["AceScratchpad", "SlotRead"]
 
 
-class SlotRead(wiring.PureInterface):
-    """A read of a slot."""
+class SlotRead(Bundle):
+    """A read of a slot, as seen by the reader."""
 
-    valid: Signal
-    ready: Signal
-    circuit: Signal
-    slot: Signal
-    place: Signal
-    data: Signal
-
-
-def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a slot read, as seen by the reader.
-
-    Members
-    -------
-    valid, ready : Out(1), In(1)
-        A read, and whether it is done.
-    circuit, slot, place : Out(3), Out(slot_bits(spec)), Out(place_bits(spec))
-        Circuit, one bit, slot of its partition, and place in it.
-    data : In(data_width)
-        The flit, in the cycle after the read.
-    """
-    members = {
-        "valid": Out(1),
-        "ready": In(1),
-        "circuit": Out(DATA_COUNT),
-        "slot": Out(slot_bits(spec)),
-        "place": Out(place_bits(spec)),
-        "data": In(spec.data_width),
-    }
-    return wiring.Signature(members)
+    valid = member(Out, 1)
+    """A read."""
+    ready = member(In, 1)
+    """Whether the read is done."""
+    circuit = member(Out, DATA_COUNT)
+    """Virtual channel, one bit."""
+    slot = member(Out, slot_bits)
+    """Slot of the channel's partition."""
+    place = member(Out, place_bits)
+    """Place in the slot."""
+    data = member(In, lambda spec: spec.data_width)
+    """The flit, in the cycle after the read."""
 
 
 class AceScratchpad(Unit):
@@ -64,18 +48,6 @@ class AceScratchpad(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    loads, loads_ready, load : In(1), Out(1), In(load_layout(spec))
-        A word from memory, and whether it is taken.
-    operand_loads, operand_loads_ready, operand_load : In(1), Out(1), In(load_layout(spec))
-        If ``endpoint.read_ports`` is 2: the same of the second port; ``load`` of the same slot goes
-        before it.
-    stores, store : In(1), In(load_layout(spec))
-        A word that was received; goes before all loads of the same slot.
-    operand, send : In(slot_read_signature(spec))
-        Reads; of the same slot ``operand`` goes first.
-
     Timing
     ------
     Latency : 1 cycle from a read to its data.
@@ -86,37 +58,35 @@ class AceScratchpad(Unit):
     Reset : clears nothing.
     """
 
-    loads: Signal
-    loads_ready: Signal
-    load: data.View
-    operand_loads: Signal
-    operand_loads_ready: Signal
-    operand_load: data.View
-    stores: Signal
-    store: data.View
-    operand: SlotRead
-    send: SlotRead
+    loads = member(In, 1)
+    """A word comes from memory."""
+    loads_ready = member(Out, 1)
+    """The word is taken."""
+    load: data.View = member(In, lambda u: load_layout(u.spec))
+    """The word, and its place."""
+    stores = member(In, 1)
+    """A received word comes; it goes before all loads of the same slot."""
+    store: data.View = member(In, lambda u: load_layout(u.spec))
+    """The received word, and its place."""
+    operand: SlotRead = member(In, lambda u: SlotRead.signature(u.spec))
+    """Reads of operands; they go before ``send`` of the same slot."""
+    send: SlotRead = member(In, lambda u: SlotRead.signature(u.spec))
+    """Reads of words to send."""
+    operand_loads = member(In, 1, when=lambda u: u.spec.endpoint.read_ports == 2)
+    """If ``endpoint.read_ports`` is 2: a word comes by the second port; ``load`` of the same slot
+    goes before it."""
+    operand_loads_ready = member(Out, 1, when=lambda u: u.spec.endpoint.read_ports == 2)
+    """If ``endpoint.read_ports`` is 2: the word of the second port is taken."""
+    operand_load: data.View = member(
+        In, lambda u: load_layout(u.spec), when=lambda u: u.spec.endpoint.read_ports == 2
+    )
+    """If ``endpoint.read_ports`` is 2: the word of the second port, and its place."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceScratchpad", spec)
         self.unit_name = sizes_name("ace_scratchpad", spec)
         self.resettable = False
-        members = {
-            "loads": In(1),
-            "loads_ready": Out(1),
-            "load": In(load_layout(spec)),
-            "stores": In(1),
-            "store": In(load_layout(spec)),
-            "operand": In(slot_read_signature(spec)),
-            "send": In(slot_read_signature(spec)),
-        }
-        if spec.endpoint.read_ports == 2:
-            members |= {
-                "operand_loads": In(1),
-                "operand_loads_ready": Out(1),
-                "operand_load": In(load_layout(spec)),
-            }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec = self.spec

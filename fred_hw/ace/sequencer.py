@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -25,28 +26,6 @@ class AceSequencer(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    work : In(work_layout(spec))
-        Constant from ``begins`` on until all messages are advanced over.
-    steps, last_fsm : In(7), In(fsms)
-        Steps of each chunk, 1 or more, and the last machine in use, a bit; constant like ``work``.
-    ahead : In(1)
-        The first step has the second part, and so on; constant.
-    begins : In(1)
-        Start with the first message.
-    machine : Out(fsms)
-        State machine of the next message, one-hot; 0 before the first message, after the last one,
-        and while the next one is computed.
-    place, offset, size : Out(place_bits(spec)), Out(count_bits(spec) + 1), Out(size_bits(spec))
-        Its part: place in the slot, in the buffer, and flits, which may be 0.
-    step, first, last : Out(7), Out(1), Out(1)
-        Number of the step, and whether it is the first and the last of the chunk.
-    advance : In(1)
-        Go on to the next message; only while ``machine`` has a bit.
-    active : Out(1)
-        High from ``begins`` until the last message is advanced over.
-
     Timing
     ------
     Latency : 4 cycles from ``begins`` to ``machine``, 4 from ``advance`` to the next message; of
@@ -56,42 +35,41 @@ class AceSequencer(Unit):
     Reset : no message is left.
     """
 
-    work: data.View
-    steps: Signal
-    last_fsm: Signal
-    ahead: Signal
-    begins: Signal
-    machine: Signal
-    place: Signal
-    offset: Signal
-    size: Signal
-    step: Signal
-    first: Signal
-    last: Signal
-    advance: Signal
-    active: Signal
+    work: data.View = member(In, lambda u: work_layout(u.spec))
+    """Constant from ``begins`` on until all messages are advanced over."""
+    steps = member(In, STEP_BITS)
+    """Steps of each chunk, 1 or more; constant like ``work``."""
+    last_fsm = member(In, lambda u: u.spec.endpoint.fsms)
+    """The last state machine in use, one bit; constant like ``work``."""
+    ahead = member(In, 1)
+    """The first step has the second part, and so on; constant."""
+    begins = member(In, 1)
+    """Start with the first message."""
+    machine = member(Out, lambda u: u.spec.endpoint.fsms)
+    """State machine of the next message, one-hot; 0 before the first message, after the last one,
+    and while the next one is computed."""
+    place = member(Out, lambda u: place_bits(u.spec))
+    """Place of the message's part in the slot."""
+    offset = member(Out, lambda u: count_bits(u.spec) + 1)
+    """Place of the message's part in the buffer."""
+    size = member(Out, lambda u: size_bits(u.spec))
+    """Flits of the message's part, which may be 0."""
+    step = member(Out, STEP_BITS)
+    """Number of the step."""
+    first = member(Out, 1)
+    """Whether the step is the first of the chunk."""
+    last = member(Out, 1)
+    """Whether the step is the last of the chunk."""
+    advance = member(In, 1)
+    """Go on to the next message; only while ``machine`` has a bit."""
+    active = member(Out, 1)
+    """High from ``begins`` until the last message is advanced over."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceSequencer", spec)
         self.unit_name = sizes_name("ace_sequencer", spec)
-        count, machines = count_bits(spec), spec.endpoint.fsms
-        members = {
-            "work": In(work_layout(spec)),
-            "steps": In(STEP_BITS),
-            "last_fsm": In(machines),
-            "ahead": In(1),
-            "begins": In(1),
-            "machine": Out(machines),
-            "place": Out(place_bits(spec)),
-            "offset": Out(count + 1),
-            "size": Out(size_bits(spec)),
-            "step": Out(STEP_BITS),
-            "first": Out(1),
-            "last": Out(1),
-            "advance": In(1),
-            "active": Out(1),
-        }
-        super().__init__(members)
+        _count, _machines = count_bits(spec), spec.endpoint.fsms
+        super().__init__()
 
     def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1

@@ -1,10 +1,10 @@
 """Interfaces between units of the engine: prepared work, messages, words."""
 
-from amaranth.hdl import Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.flow import flow_layout
+from fred_hw.member import Bundle, member
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -16,8 +16,6 @@ __all__ = [
     "flit_bytes",
     "place_bits",
     "receive_layout",
-    "receive_word_signature",
-    "send_word_signature",
     "size_bits",
     "sizes_name",
     "slot_bits",
@@ -32,26 +30,6 @@ STEP_BITS = 7
 """Bits of a step count: an all-reduce over 64 endpoints has 126 steps."""
 
 _MOST_COUNT_BITS = 24
-
-
-class SendWord(wiring.PureInterface):
-    """The next flit that a virtual channel sends."""
-
-    valid: Signal
-    take: Signal
-    slot: Signal
-    place: Signal
-    last: Signal
-
-
-class ReceiveWord(wiring.PureInterface):
-    """The next flit that a virtual channel receives."""
-
-    valid: Signal
-    take: Signal
-    payload: data.View
-    stored: Signal
-    done: Signal
 
 
 def flit_bytes(spec: SwitchSpec) -> int:
@@ -144,26 +122,6 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout(fields)
 
 
-def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to send, as seen by its virtual channel.
-
-    Members
-    -------
-    valid, take : Out(1), In(1)
-        ``valid``: the channel has a flit to send. ``take``: the flit is taken.
-    slot, place, last : Out(slot_bits(spec)), Out(place_bits(spec)), Out(1)
-        Place of the flit, and whether the flit ends a packet.
-    """
-    members = {
-        "valid": Out(1),
-        "take": In(1),
-        "slot": Out(slot_bits(spec)),
-        "place": Out(place_bits(spec)),
-        "last": Out(1),
-    }
-    return wiring.Signature(members)
-
-
 def receive_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of a flit to receive: destination and operation."""
     fields = {
@@ -179,25 +137,32 @@ def receive_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout(fields)
 
 
-def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the next flit to receive, as seen by its virtual channel.
+class SendWord(Bundle):
+    """The next flit to send, as seen by its virtual channel."""
 
-    Members
-    -------
-    valid, take : Out(1), In(1)
-        ``valid``: the channel expects a flit. ``take``: the flit has arrived.
-    payload : Out(receive_layout(spec))
-        Description of the expected flit.
-    stored : In(1)
-        High for a cycle per flit that memory has taken.
-    done : In(fsms)
-        High for a cycle when the last flit of a message is in its slot, and in the queue to memory.
-    """
-    members = {
-        "valid": Out(1),
-        "take": In(1),
-        "payload": Out(receive_layout(spec)),
-        "stored": In(1),
-        "done": In(spec.endpoint.fsms),
-    }
-    return wiring.Signature(members)
+    valid = member(Out, 1)
+    """The channel has a flit to send."""
+    take = member(In, 1)
+    """The flit is taken."""
+    slot = member(Out, slot_bits)
+    """Slot of the flit."""
+    place = member(Out, place_bits)
+    """Place of the flit in the slot."""
+    last = member(Out, 1)
+    """Whether the flit ends a packet."""
+
+
+class ReceiveWord(Bundle):
+    """The next flit to receive, as seen by its virtual channel."""
+
+    valid = member(Out, 1)
+    """The channel expects a flit."""
+    take = member(In, 1)
+    """The flit has arrived."""
+    payload: data.View = member(Out, receive_layout)
+    """Description of the expected flit."""
+    stored = member(In, 1)
+    """High for a cycle per flit that memory has taken."""
+    done = member(In, lambda spec: spec.endpoint.fsms)
+    """High for a cycle when the last flit of a message is in its slot, and in the queue to
+    memory."""

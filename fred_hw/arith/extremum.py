@@ -79,17 +79,6 @@ class FloatExtremum(_Extremum):
     registers : int
         Pipeline registers, 0 to 8: the first behind the result, the second behind the comparison.
 
-    Members
-    -------
-    i0, i1 : In(storage_bits)
-        Bits of the operands.
-    together, reduce : In(2), In(inside)
-        Whether the operands are compared; see ``LaneUnit``.
-    o : Out(storage_bits)
-        The chosen operand, or ``i0`` if they are not compared.
-    second : Out(storage_bits)
-        ``i1`` if the operands are not compared.
-
     Timing
     ------
     Latency : ``registers`` cycles.
@@ -138,17 +127,6 @@ class IntExtremum(_Extremum):
         "max" or "min".
     registers : int
         Pipeline registers, 0 to 8: the first behind the result, the second behind the comparison.
-
-    Members
-    -------
-    i0, i1 : In(storage_bits)
-        Bits of the operands.
-    together, reduce : In(2), In(inside)
-        Whether the operands are compared; see ``LaneUnit``.
-    o : Out(storage_bits)
-        The chosen operand, or ``i0`` if they are not compared.
-    second : Out(storage_bits)
-        ``i1`` if the operands are not compared.
 
     Timing
     ------

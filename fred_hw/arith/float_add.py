@@ -102,17 +102,6 @@ class FloatAdd(LaneUnit):
         Pipeline registers, 0 to 8, put behind the steps order, align, add, count, normalize and
         round as ``FloatAdd.cuts`` says. From the 7th on they stand behind the output.
 
-    Members
-    -------
-    i0, i1 : In(storage_bits)
-        Bits of the operands.
-    together, reduce : In(2), In(inside)
-        Whether they are added, as of ``LaneUnit``.
-    o : Out(storage_bits)
-        Bits of their sum if they are, else ``i0``.
-    second : Out(storage_bits)
-        ``i1`` if they are not.
-
     Timing
     ------
     Latency : ``registers`` cycles.

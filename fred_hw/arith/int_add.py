@@ -29,17 +29,6 @@ class IntAdd(LaneUnit):
     registers : int
         Pipeline registers, 0 to 8: the first behind the addition, the second behind the result.
 
-    Members
-    -------
-    i0, i1 : In(storage_bits)
-        Bits of the operands.
-    together, reduce : In(2), In(inside)
-        Whether they are added, as of ``LaneUnit``.
-    o : Out(storage_bits)
-        Bits of their sum if they are, else ``i0``.
-    second : Out(storage_bits)
-        ``i1`` if they are not.
-
     Timing
     ------
     Latency : ``registers`` cycles.

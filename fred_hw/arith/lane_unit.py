@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.formats.number_format import NumberFormat
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 from .passing import Passing, Places, held
@@ -46,20 +47,6 @@ class LaneUnit(Unit):
     registers : int
         Pipeline registers from operands to result, 0 to 8.
 
-    Members
-    -------
-    i0, i1 : In(storage_bits)
-        Storage words of the operands, as all other members of the same width.
-    together : In(2)
-        Both high if the operands are reduced; two bits, so that a gate of the lane drives its own
-        logic.
-    reduce : In(inside)
-        The same for earlier operands: bit n belongs to the operands of n + 1 cycles ago.
-    o : Out(storage_bits)
-        Bits of the result if the operands are reduced, else ``i0``.
-    second : Out(storage_bits)
-        ``i1`` if the operands are not reduced.
-
     Attributes
     ----------
     inside, behind : int
@@ -74,12 +61,19 @@ class LaneUnit(Unit):
     Reset : nothing is cleared.
     """
 
-    i0: Signal
-    i1: Signal
-    together: Signal
-    reduce: Signal
-    o: Signal
-    second: Signal
+    i0 = member(In, lambda u: u.number_format.storage_bits)
+    """Storage word of the first operand, as all other members of the same width."""
+    i1 = member(In, lambda u: u.number_format.storage_bits)
+    """Storage word of the second operand."""
+    together = member(In, 2)
+    """Both high if the operands are reduced; two bits, so that a gate of the lane drives its own
+    logic."""
+    reduce = member(In, lambda u: u.inside, when=lambda u: u.inside)
+    """The same for earlier operands: bit n belongs to the operands of n + 1 cycles ago."""
+    o = member(Out, lambda u: u.number_format.storage_bits)
+    """Bits of the result if the operands are reduced, else ``i0``."""
+    second = member(Out, lambda u: u.number_format.storage_bits)
+    """``i1`` if the operands are not reduced."""
 
     cuts: ClassVar[Sequence[Sequence[str]]]
     form: ClassVar[type[NumberFormat]]
@@ -101,11 +95,7 @@ class LaneUnit(Unit):
         self.cut_behind = tuple(name for name in early if name in row)
         self.inside = len(self.cut_behind)
         self.behind = registers - self.inside
-        width = number_format.storage_bits
-        operands = {"i0": In(width), "i1": In(width), "together": In(2)}
-        if self.inside:
-            operands["reduce"] = In(self.inside)
-        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+        super().__init__()
 
     def steps(self) -> Sequence[tuple[str, Step]]:
         """Return the names and functions of the datapath; the last returns the bits of ``o``.

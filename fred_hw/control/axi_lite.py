@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.checks import check_kind
 from fred_hw.gates.select import any_of, gated
 from fred_hw.gates.wire import wire
+from fred_hw.member import member, members
 from fred_hw.unit import Unit
 
 from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
@@ -50,11 +51,11 @@ def axi_lite_members(address_bits: int) -> dict[str, Member]:
 
 def pass_axi_lite(m: Module, outer: Unit, inner: Unit) -> None:
     """Connect the slave of a unit to that of a unit inside it."""
-    for path, member, value in inner.signature.flatten(inner):
+    for path, entry, value in inner.signature.flatten(inner):
         name = str(path[0])
         if name.startswith(PREFIX):
             own = getattr(outer, name)
-            m.d.comb += value.eq(own) if member.flow == In else own.eq(value)
+            m.d.comb += value.eq(own) if entry.flow == In else own.eq(value)
 
 
 class AxiLiteRegisters(Unit):
@@ -69,26 +70,6 @@ class AxiLiteRegisters(Unit):
     ----------
     registers : RegisterMap
         The registers.
-
-    Members
-    -------
-    s_axil_awaddr, ... s_axil_rready
-        The slave, see ``axi_lite_members``.
-    lock : In(1)
-        Refuse writes to the registers that are ``lockable``.
-    bad_address, bad_strobe, bad_lock : Out(1)
-        High for a cycle for an access that is refused because of its address, its write strobe or
-        the lock; several at once if several are wrong.
-    <register>_<field> : In(bits) if access == "ro" else Out(bits)
-        By access: none for ``constant``; the value read for ``ro``; the value written for ``rw``;
-        the bits for ``w1c``; for ``pulse`` the value written in a cycle, else 0. Names are in lower
-        case. The member of an array holds all words, the first lowest.
-    <register>_<field>_set, <register>_<field>_clear : In(bits), In(1)
-        Bits of ``w1c`` to set, and whether to clear all; a bit that is set and cleared is set.
-    <register>_<field>_kept : Out(bits)
-        Bits of ``w1c`` that are 1 and not cleared in this cycle.
-    <register>_<field>_load, <register>_<field>_next : In(1), In(bits)
-        Load ``next`` into an ``rw`` field that ``loads``; this takes precedence over a write.
 
     Timing
     ------
@@ -107,27 +88,32 @@ class AxiLiteRegisters(Unit):
         Two members would have one name.
     """
 
-    lock: Signal
-    bad_address: Signal
-    bad_strobe: Signal
-    bad_lock: Signal
+    s_axil = members(lambda u: axi_lite_members(u.registers.address_bits))
+    """The slave, see ``axi_lite_members``."""
+    lock = member(In, 1)
+    """Refuse writes to the registers that are ``lockable``."""
+    bad_address = member(Out, 1)
+    """High for a cycle for an access that is refused because of its address."""
+    bad_strobe = member(Out, 1)
+    """High for a cycle for an access that is refused because of its write strobe, which may be
+    wrong together with the address."""
+    bad_lock = member(Out, 1)
+    """High for a cycle for an access that is refused because of the lock, likewise."""
+    fields = members(lambda u: _members(u.registers))
+    """Members of each field, named ``<register>_<field>`` in lower case.
+
+    By access: none for ``constant``; the value read for ``ro``; the value written for ``rw``; the
+    bits for ``w1c``; for ``pulse`` the value written in a cycle, else 0. The member of an array
+    holds all words, the first lowest. Fields of ``w1c`` also have ``_set``, bits to set, and
+    ``_clear``, whether to clear all; a bit that is set and cleared is set. ``_kept`` has their bits
+    that are 1 and not cleared in this cycle. ``_load`` loads ``_next`` into an ``rw`` field that
+    ``loads``; this takes precedence over a write.
+    """
 
     def __init__(self, *, registers: RegisterMap) -> None:
         self.registers = check_kind("AxiLiteRegisters registers", registers, RegisterMap)
         self.unit_name = f"axi_lite_registers_{registers.name}"
-        members = axi_lite_members(registers.address_bits)
-        members["lock"] = In(1)
-        members |= {name: Out(1) for name in ("bad_address", "bad_strobe", "bad_lock")}
-        for register in registers.registers:
-            for field in register.fields:
-                more = _field_members(register, field)
-                if taken := sorted(members.keys() & more.keys()):
-                    raise ValueError(
-                        f"members of {register.name} must have names that are not in use, "
-                        f"not {taken}"
-                    )
-                members |= more
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         bad_write, bad_read = Signal(), Signal()
@@ -270,6 +256,26 @@ class AxiLiteRegisters(Unit):
 
 def _member_name(register: Register, field: Field) -> str:
     return f"{register.name}_{field.name}".lower()
+
+
+def _members(registers: RegisterMap) -> dict[str, Member]:
+    """Return the members of all fields.
+
+    Raises
+    ------
+    ValueError
+        Two members would have one name.
+    """
+    members: dict[str, Member] = {}
+    for register in registers.registers:
+        for field in register.fields:
+            more = _field_members(register, field)
+            if taken := sorted(members.keys() & more.keys()):
+                raise ValueError(
+                    f"members of {register.name} must have names that are not in use, not {taken}"
+                )
+            members |= more
+    return members
 
 
 def _field_members(register: Register, field: Field) -> dict[str, Member]:

@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.gates.select import sum_of
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 __all__ = ["SaturatingCounter"]
@@ -20,15 +21,6 @@ class SaturatingCounter(Unit):
     width : int
         Bits of the count, enough for an event of each source.
 
-    Members
-    -------
-    events : In(sources)
-        High for a cycle for each event.
-    clear : In(1)
-        Forget the events of earlier cycles; those of the same cycle count.
-    count : Out(width)
-        Events, or the largest value for more.
-
     Timing
     ------
     Latency : 2 cycles from an event to ``count``, 1 from ``clear``.
@@ -42,16 +34,19 @@ class SaturatingCounter(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    events: Signal
-    clear: Signal
-    count: Signal
+    events = member(In, lambda u: u.sources)
+    """High for a cycle for each event."""
+    clear = member(In, 1)
+    """Forget the events of earlier cycles; those of the same cycle count."""
+    count = member(Out, lambda u: u.width)
+    """Events, or the largest value for more."""
 
     def __init__(self, *, sources: int, width: int) -> None:
         self.sources = check_int("SaturatingCounter sources", sources, minimum=1)
         fewest = sources.bit_length()
         self.width = check_int("SaturatingCounter width", width, minimum=fewest)
         self.unit_name = f"saturating_counter_n{sources}_w{width}"
-        super().__init__({"events": In(sources), "clear": In(1), "count": Out(width)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         came, total = Signal(range(self.sources + 1)), Signal(self.width + 1)

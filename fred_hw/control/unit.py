@@ -3,17 +3,18 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member, members
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from .common_registers import COUNT_BITS
 from .counter import SaturatingCounter
-from .entry_port import EntryPort, entry_port_signature
-from .events import count_signature, error_signature
+from .entry_port import EntryPort
+from .events import Counts, Errors
 from .routes import routes_layout
 from .switch_map import CAUSES, COMMANDS, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 
@@ -30,27 +31,6 @@ class ControlUnit(Unit):
     spec : SwitchSpec
         The switch.
 
-    Members
-    -------
-    s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave, see ``axi_lite_members``.
-    irq : Out(1)
-        High while a bit is set in both ERROR and IRQ_ENABLE.
-    table : Out(entry_port_signature(spec))
-        Connection to the configuration memory.
-    errors : In(error_signature(spec))
-        Errors of ports.
-    active, active_phase : In(1), In(phases.bit_length())
-        Whether a phase is active, and which; the number of phases stands for online routing.
-    counts : In(count_signature(spec))
-        Events for the performance counters.
-    queued, unicasts : In(phases), In(P)
-        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
-    links : In(P)
-        Ports whose link is up.
-    routes : Out(routes_layout(spec))
-        Port by which unicasts leave, for each address.
-
     Timing
     ------
     Latency : ``table.write`` rises with ``bvalid`` of the write of COMMAND, and falls, and
@@ -62,35 +42,34 @@ class ControlUnit(Unit):
     Reset : clears all registers and gives up a command that is under way.
     """
 
-    irq: Signal
-    table: EntryPort
-    errors: wiring.PureInterface
-    counts: wiring.PureInterface
-    queued: Signal
-    unicasts: Signal
-    links: Signal
-    routes: data.View
-    active: Signal
-    active_phase: Signal
+    s_axil = members(lambda u: axi_lite_members(u.registers.address_bits))
+    """AXI4-Lite slave, see ``axi_lite_members``."""
+    irq = member(Out, 1)
+    """High while a bit is set in both ERROR and IRQ_ENABLE."""
+    table: EntryPort = member(Out, lambda u: EntryPort.signature(u.spec))
+    """Connection to the configuration memory."""
+    errors: Errors = member(In, lambda u: Errors.signature(u.spec))
+    """Errors of ports."""
+    active = member(In, 1)
+    """Whether a phase is active."""
+    active_phase = member(In, lambda u: u.spec.protocol.phases.bit_length())
+    """The active phase; the number of phases stands for online routing."""
+    counts: Counts = member(In, lambda u: Counts.signature(u.spec))
+    """Events for the performance counters."""
+    queued = member(In, lambda u: u.spec.protocol.phases)
+    """Phases with a packet in a queue of an input port."""
+    unicasts = member(In, lambda u: u.spec.ports)
+    """Input ports with a queued unicast."""
+    links = member(In, lambda u: u.spec.ports)
+    """Ports whose link is up."""
+    routes: data.View = member(Out, lambda u: routes_layout(u.spec))
+    """Port by which unicasts leave, for each address."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("ControlUnit", spec)
         self.registers = switch_map(spec)
         self.unit_name = f"control_unit_{self.registers.name}"
-        members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
-        members |= {
-            "irq": Out(1),
-            "table": Out(entry_port_signature(spec)),
-            "errors": In(error_signature(spec)),
-            "active": In(1),
-            "active_phase": In(spec.protocol.phases.bit_length()),
-            "counts": In(count_signature(spec)),
-            "queued": In(spec.protocol.phases),
-            "unicasts": In(spec.ports),
-            "links": In(spec.ports),
-            "routes": Out(routes_layout(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
@@ -174,12 +153,12 @@ class ControlUnit(Unit):
             registers.error_first_valid_set.eq(Cat(came).any()),
             registers.error_first_valid_clear.eq(clear),
         ]
-        for member, value in (
+        for first, value in (
             (registers.error_first_cause, first_cause),
             (registers.error_first_port, first_port),
         ):
             shown = registers.error_first_valid.replicate(len(value))
-            m.d.comb += member.eq(value & shown)
+            m.d.comb += first.eq(value & shown)
         with m.If(~registers.error_first_valid_kept):
             # The last assignment wins, so it is that of the lowest cause and its lowest port.
             for number, cause in reversed(list(enumerate(CAUSES))):

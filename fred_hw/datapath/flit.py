@@ -1,30 +1,20 @@
 """Flit wires of the rigid pipeline, and their registers."""
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["Flit", "delayed", "flit_signature"]
+from fred_hw.member import Bundle, member
+
+__all__ = ["Flit", "delayed"]
 
 
-class Flit(wiring.PureInterface):
-    """A pipeline flit; ``data`` is valid while ``valid`` is high."""
+class Flit(Bundle):
+    """A pipeline flit, as seen by its source; nothing holds it back."""
 
-    valid: Signal
-    data: Signal
-
-
-def flit_signature(data_width: int) -> wiring.Signature:
-    """Return the signature of a flit without a ready wire, as seen by its source.
-
-    Members
-    -------
-    valid : Out(1)
-        High for one cycle per flit.
-    data : Out(data_width)
-        Lanes, lane 0 in the low bits.
-    """
-    return wiring.Signature({"valid": Out(1), "data": Out(data_width)})
+    valid = member(Out, 1)
+    """High for one cycle per flit."""
+    data = member(Out, lambda data_width: data_width)
+    """Lanes, lane 0 in the low bits."""
 
 
 def delayed(m: Module, value: Value, cycles: int, name: str, *, reset: bool = False) -> Value:

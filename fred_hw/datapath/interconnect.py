@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import code_width, configuration_width
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .flit import Flit, delayed, flit_signature
+from .flit import Flit, delayed
 from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from .steering import Demultiplexer, Multiplexer
 
@@ -38,17 +39,6 @@ class Interconnect(Unit):
     spec : SwitchSpec
         Ports, middle subswitches, lanes, number format, operation, registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width)).array(P)
-        Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
-        missing delivers nothing.
-    o : Out(flit_signature(data_width)).array(P)
-        Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends.
-    configuration : In(configuration_width(P, m))
-        State of every micro-switch, for the flits of the same cycle. It may change each cycle:
-        it moves on stage by stage with the flits it belongs to.
-
     Timing
     ------
     Latency : ``latency_cycles(spec)`` cycles on every path.
@@ -57,21 +47,24 @@ class Interconnect(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit]
-    o: list[Flit]
-    configuration: Signal
+    i: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
+    missing delivers nothing."""
+    o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends."""
+    configuration = member(In, lambda u: configuration_width(u.spec.ports, u.spec.middle_switches))
+    """State of every micro-switch, for the flits of the same cycle. It may change each cycle: it
+    moves on stage by stage with the flits it belongs to."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Interconnect", spec)
         self.unit_name = spec.name
         self.latency = latency_cycles(spec)
-        flit = flit_signature(spec.data_width)
-        members = {
-            "i": In(flit).array(spec.ports),
-            "o": Out(flit).array(spec.ports),
-            "configuration": In(configuration_width(spec.ports, spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         if self.spec.ports == 2:

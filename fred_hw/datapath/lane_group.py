@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -25,19 +26,22 @@ class Lanes(Unit):
         Gives number format, operation, lanes and registers.
     """
 
-    i0: Signal
-    i1: Signal
-    apart: Signal
-    o: Signal
-    second: Signal
+    i0 = member(In, lambda u: u.spec.data_width)
+    """First operand, lane 0 in the low bits."""
+    i1 = member(In, lambda u: u.spec.data_width)
+    """Second operand, lane 0 in the low bits."""
+    apart = member(In, 2)
+    """Both low if the operands are reduced, else they pass."""
+    o = member(Out, lambda u: u.spec.data_width)
+    """Lane-wise results if the operands are reduced, else ``i0``."""
+    second = member(Out, lambda u: u.spec.data_width)
+    """``i1`` if the operands are not reduced."""
 
     def __init__(self, name: str, spec: SwitchSpec) -> None:
         self.spec = check_spec(type(self).__name__, spec)
         self.unit_name = f"{name}_{spec.suffix(crosses=False)}"
         self.clocked, self.resettable = spec.adder_registers > 0, False
-        width = spec.data_width
-        operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
-        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+        super().__init__()
 
     def give(self, m: Module, parts: Sequence[Any]) -> None:
         """Output the concatenated results of all parts."""
@@ -58,17 +62,6 @@ class LaneGroup(Lanes):
     ----------
     spec : SwitchSpec
         Gives number format, operation, lanes and registers.
-
-    Members
-    -------
-    i0, i1 : In(data_width)
-        Operands, lane 0 in the low bits.
-    apart : In(2)
-        Both low if the operands are reduced, else they pass.
-    o : Out(data_width)
-        Lane-wise results if the operands are reduced, else ``i0``.
-    second : Out(data_width)
-        ``i1`` if the operands are not reduced.
 
     Timing
     ------

@@ -10,10 +10,11 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import any_of, gated
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flit import Flit, delayed, flit_signature
+from .flit import Flit, delayed
 from .reducer import Reducer
 
 __all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
@@ -34,10 +35,11 @@ class _Reducing(Unit):
     them for a flit instead of one for each output.
     """
 
-    i: list[Flit]
+    spec: SwitchSpec
+    i: list[Flit] = member(In, lambda u: Flit.signature(u.spec.data_width), array=2)
+    """Flits; a reduction takes both in the same cycle and yields nothing if one is missing."""
     o: list[Flit]
     configuration: Signal
-    spec: SwitchSpec
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
         """Return two bits, one of which is set unless the inputs are reduced."""
@@ -85,16 +87,6 @@ class RMicroswitch(_Reducing):
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes, operation and pipeline registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width)).array(2)
-        Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
-    o : Out(flit_signature(data_width)).array(m)
-        Flits to the middle subswitches; ``data`` is 0 where no input is routed.
-    configuration : In(2 * code_width(m))
-        Destination of input 0 (low half) and of input 1, for the flits of the same cycle: 0 is
-        nowhere, c + 1 is output c; equal destinations reduce.
-
     Timing
     ------
     Latency : ``adder_registers + stage_registers`` cycles, reducing or not.
@@ -103,16 +95,18 @@ class RMicroswitch(_Reducing):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
+    o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.middle_switches
+    )
+    """Flits to the middle subswitches; ``data`` is 0 where no input is routed."""
+    configuration = member(In, lambda u: 2 * code_width(u.spec.middle_switches))
+    """Destination of input 0 (low half) and of input 1, for the flits of the same cycle: 0 is
+    nowhere, c + 1 is output c; equal destinations reduce."""
+
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("RMicroswitch", spec)
         self.unit_name = f"r_microswitch_m{spec.middle_switches}_{spec.suffix()}"
-        flit = flit_signature(spec.data_width)
-        members = {
-            "i": In(flit).array(2),
-            "o": Out(flit).array(spec.middle_switches),
-            "configuration": In(2 * code_width(spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
         width = code_width(self.spec.middle_switches)
@@ -133,17 +127,6 @@ class RDMicroswitch(_Reducing):
     spec : SwitchSpec
         Specification, which determines lanes, operation and pipeline registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width)).array(2)
-        Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
-    o : Out(flit_signature(data_width)).array(2)
-        Flits; ``data`` is 0 where no input is selected.
-    configuration : In(4)
-        Selection of output 0 (low half) and of output 1, for the flits of the same cycle: bit 0
-        takes input 0, bit 1 takes input 1, both bits reduce. If one output reduces, the other does
-        too or gets nothing.
-
     Timing
     ------
     Latency : ``adder_registers + stage_registers`` cycles, reducing or not.
@@ -152,12 +135,17 @@ class RDMicroswitch(_Reducing):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
+    o: list[Flit] = member(Out, lambda u: Flit.signature(u.spec.data_width), array=2)
+    """Flits; ``data`` is 0 where no input is selected."""
+    configuration = member(In, 4)
+    """Selection of output 0 (low half) and of output 1, for the flits of the same cycle: bit 0
+    takes input 0, bit 1 takes input 1, both bits reduce. If one output reduces, the other does too
+    or gets nothing."""
+
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("RDMicroswitch", spec)
         self.unit_name = f"rd_microswitch_{spec.suffix()}"
-        flit = flit_signature(spec.data_width)
-        members = {"i": In(flit).array(2), "o": Out(flit).array(2), "configuration": In(4)}
-        super().__init__(members)
+        super().__init__()
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
         second = configuration[2:].all()
@@ -176,16 +164,6 @@ class DMicroswitch(Unit):
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width)).array(m)
-        Flits from the middle subswitches.
-    o : Out(flit_signature(data_width)).array(2)
-        Flits; ``data`` is 0 where no input is selected.
-    configuration : In(2 * code_width(m))
-        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 for none,
-        or c + 1 for input c.
-
     Timing
     ------
     Latency : ``stage_registers`` cycles.
@@ -194,20 +172,20 @@ class DMicroswitch(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit]
-    o: list[Flit]
-    configuration: Signal
+    i: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.middle_switches
+    )
+    """Flits from the middle subswitches."""
+    o: list[Flit] = member(Out, lambda u: Flit.signature(u.spec.data_width), array=2)
+    """Flits; ``data`` is 0 where no input is selected."""
+    configuration = member(In, lambda u: 2 * code_width(u.spec.middle_switches))
+    """Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 for none,
+    or c + 1 for input c."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("DMicroswitch", spec)
         self.unit_name = f"d_microswitch_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
-        flit = flit_signature(spec.data_width)
-        members = {
-            "i": In(flit).array(spec.middle_switches),
-            "o": Out(flit).array(2),
-            "configuration": In(2 * code_width(spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         width = code_width(self.spec.middle_switches)

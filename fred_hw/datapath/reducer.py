@@ -20,17 +20,6 @@ class Reducer(Lanes):
     spec : SwitchSpec
         Gives number format, operation, lanes and registers.
 
-    Members
-    -------
-    i0, i1 : In(data_width)
-        Operands, lane 0 in the low bits.
-    apart : In(2)
-        Both low if they are reduced, else they pass.
-    o : Out(data_width)
-        Lane-wise results of operands that are reduced, else ``i0``.
-    second : Out(data_width)
-        ``i1`` of operands that are not reduced.
-
     Timing
     ------
     Latency : ``spec.adder_registers`` cycles.

@@ -1,14 +1,15 @@
 """Demultiplexer and multiplexer, which connect the unpaired port to the middle subswitches."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import gated
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flit import Flit, delayed, flit_signature
+from .flit import Flit, delayed
 from .microswitch import drive, select
 
 __all__ = ["Demultiplexer", "Multiplexer"]
@@ -22,15 +23,6 @@ class Demultiplexer(Unit):
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width))
-        Flits of the last input port.
-    o : Out(flit_signature(data_width)).array(m)
-        Flits to the middle subswitches; ``data`` is 0 where the input is not routed.
-    configuration : In(code_width(m))
-        Destination for the flit of the same cycle: 0 is nowhere, c + 1 is output c.
-
     Timing
     ------
     Latency : ``adder_registers + stage_registers`` cycles, so that no path is shorter.
@@ -39,20 +31,19 @@ class Demultiplexer(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: Flit
-    o: list[Flit]
-    configuration: Signal
+    i: Flit = member(In, lambda u: Flit.signature(u.spec.data_width))
+    """Flits of the last input port."""
+    o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.middle_switches
+    )
+    """Flits to the middle subswitches; ``data`` is 0 where the input is not routed."""
+    configuration = member(In, lambda u: code_width(u.spec.middle_switches))
+    """Destination for the flit of the same cycle: 0 is nowhere, c + 1 is output c."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Demultiplexer", spec)
         self.unit_name = f"demultiplexer_m{spec.middle_switches}_{spec.suffix()}"
-        flit = flit_signature(spec.data_width)
-        members = {
-            "i": In(flit),
-            "o": Out(flit).array(spec.middle_switches),
-            "configuration": In(code_width(spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec = self.spec
@@ -75,15 +66,6 @@ class Multiplexer(Unit):
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
 
-    Members
-    -------
-    i : In(flit_signature(data_width)).array(m)
-        Flits from the middle subswitches.
-    o : Out(flit_signature(data_width))
-        Flits to the last output port; ``data`` is 0 where no input is selected.
-    configuration : In(code_width(m))
-        Source for the flit of the same cycle: 0 for none, or c + 1 for input c.
-
     Timing
     ------
     Latency : ``stage_registers`` cycles.
@@ -92,20 +74,19 @@ class Multiplexer(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit]
-    o: Flit
-    configuration: Signal
+    i: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.middle_switches
+    )
+    """Flits from the middle subswitches."""
+    o: Flit = member(Out, lambda u: Flit.signature(u.spec.data_width))
+    """Flits to the last output port; ``data`` is 0 where no input is selected."""
+    configuration = member(In, lambda u: code_width(u.spec.middle_switches))
+    """Source for the flit of the same cycle: 0 for none, or c + 1 for input c."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Multiplexer", spec)
         self.unit_name = f"multiplexer_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
-        flit = flit_signature(spec.data_width)
-        members = {
-            "i": In(flit).array(spec.middle_switches),
-            "o": Out(flit),
-            "configuration": In(code_width(spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         valid, data = select(self.configuration, self.i)

@@ -2,15 +2,16 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.deframer import Deframer
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.message import Message
+from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.link.session import LinkSession, join_session
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -35,55 +36,6 @@ class Endpoint(Unit):
     spec : SwitchSpec
         Specification of the switch.
 
-    Members
-    -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high. ``tlast`` is
-        ignored, since the header has the same information.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
-        Flits to the link.
-    session_id : In(8)
-        Session ID: another number after each reset, constant between resets.
-    up, refused : Out(1)
-        Whether the link is up; high for a cycle for each handshake of an incompatible neighbour.
-    address : In(address)
-        Address of this endpoint in the fabric; constant.
-    send : In(payload_signature(spec)).array(3)
-        Packets to send on channel c: 0 MP, 1 PP, 2 DP.
-    send_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, that of channel 0 in the low bits: its generation, the destination of
-        unicasts, and the phase (``phases`` for unicasts). Constant while the channel's ``idle`` is
-        low; a flow of a new generation starts with number 0.
-    send_clear : In(3)
-        Restart the flow's numbers at 0 when the phase is written into the switch; only while
-        ``idle``, with no flit offered, and not in the cycle in which the flow changes.
-    idle : Out(3)
-        Whether all accepted packets are acknowledged.
-    receive : Out(payload_signature(spec)).array(3)
-        Packets received on channel c. While ``ready`` is low, only this channel runs out of
-        credits.
-    receive_flow : In(ArrayLayout(flow_layout(spec), 3))
-        Flow of each channel, as ``send_flow``, with the source of unicasts. Each flow resumes
-        where it stopped, also within a packet; packets of other generations are dropped.
-    receive_clear : In(3)
-        Restart the flow's numbers at 0; not in the cycle in which the flow changes.
-    forget : In(phases)
-        High for a cycle for each phase that is rewritten in the switch: its numbers restart at 0 on
-        all channels. A configured flow of the phase must be at rest, as for ``send_clear`` and
-        ``receive_clear``.
-    receive_enough : In(3)
-        Accept no flit of the channel: flits are dropped, and requested again when it falls. 0 if
-        unused.
-    receive_came : Out(3)
-        High for a cycle for each flit that is accepted for ``receive``.
-    rewinds : Out(3)
-        High for a cycle when packets of a channel will be retransmitted.
-    dropped : Out(1)
-        High for a cycle for each flit that has a wrong CRC, or does not continue its packet.
-    unknown, kind_error, length_error, overflow : Out(1)
-        High for a cycle for each flit that is dropped because its flow was never configured, its
-        kind does not exist, its packet is too long, or the buffer is full.
-
     Timing
     ------
     Latency : 5 cycles from the last flit of a packet on ``send`` to its first flit on ``m_axis``;
@@ -95,49 +47,69 @@ class Endpoint(Unit):
     Reset : forgets all packets, link sequence numbers and numbers, and begins the link anew.
     """
 
-    session_id: Signal
-    up: Signal
-    refused: Signal
-    address: Signal
-    send: list[PayloadStream]
-    send_flow: data.View
-    send_clear: Signal
-    idle: Signal
-    receive: list[PayloadStream]
-    receive_flow: data.View
-    receive_clear: Signal
-    forget: Signal
-    receive_enough: Signal
-    receive_came: Signal
-    rewinds: Signal
-    dropped: Signal
-    unknown: Signal
-    kind_error: Signal
-    length_error: Signal
-    overflow: Signal
+    address = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of this endpoint in the fabric; constant."""
+    session_id = member(In, lambda u: u.spec.protocol.fields["session_id"])
+    """Session ID: another number after each reset, constant between resets."""
+    up = member(Out, 1)
+    """Whether the link is up."""
+    refused = member(Out, 1)
+    """High for a cycle for each handshake of an incompatible neighbour."""
+    link_axis = members(lambda u: axis_members(u.spec.data_width))
+    """Flits from the link (``s_axis``) and to it (``m_axis``), see docs/reference/protocol.md.
+    ``s_axis_tready`` is always high. ``s_axis_tlast`` is ignored, since the header has the same
+    information."""
+    send: list[PayloadStream] = member(
+        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Packets to send on channel c: 0 MP, 1 PP, 2 DP."""
+    send_flow: data.View = member(In, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT))
+    """Flow of each channel, that of channel 0 in the low bits: its generation, the destination of
+    unicasts, and the phase (``phases`` for unicasts). Constant while the channel's ``idle`` is low;
+    a flow of a new generation starts with number 0."""
+    send_clear = member(In, DATA_COUNT)
+    """Restart the flow's numbers at 0 when the phase is written into the switch; only while
+    ``idle``, with no flit offered, and not in the cycle in which the flow changes."""
+    receive: list[PayloadStream] = member(
+        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+    )
+    """Packets received on channel c. While ``ready`` is low, only this channel runs out of
+    credits."""
+    receive_flow: data.View = member(
+        In, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT)
+    )
+    """Flow of each channel, as ``send_flow``, with the source of unicasts. Each flow resumes where
+    it stopped, also within a packet; packets of other generations are dropped."""
+    receive_clear = member(In, DATA_COUNT)
+    """Restart the flow's numbers at 0; not in the cycle in which the flow changes."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """High for a cycle for each phase that is rewritten in the switch: its numbers restart at 0 on
+    all channels. A configured flow of the phase must be at rest, as for ``send_clear`` and
+    ``receive_clear``."""
+    receive_enough = member(In, DATA_COUNT)
+    """Accept no flit of the channel: flits are dropped, and requested again when it falls. 0 if
+    unused."""
+    receive_came = member(Out, DATA_COUNT)
+    """High for a cycle for each flit that is accepted for ``receive``."""
+    idle = member(Out, DATA_COUNT)
+    """Whether all accepted packets are acknowledged."""
+    rewinds = member(Out, DATA_COUNT)
+    """High for a cycle when packets of a channel will be retransmitted."""
+    dropped = member(Out, 1)
+    """High for a cycle for each flit that has a wrong CRC, or does not continue its packet."""
+    unknown = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its flow was never configured."""
+    kind_error = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its kind does not exist."""
+    length_error = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its packet is too long."""
+    overflow = member(Out, 1)
+    """High for a cycle for each flit that is dropped because the buffer is full."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Endpoint", spec)
         self.unit_name = replay_name("endpoint", spec)
-        fields = spec.protocol.fields
-        members: dict[str, Member] = {
-            "address": In(fields["source"]),
-            "session_id": In(fields["session_id"]),
-            "up": Out(1),
-            "refused": Out(1),
-        }
-        members |= axis_members(None, spec.data_width)
-        for name, flow in (("send", In), ("receive", Out)):
-            members |= {
-                name: flow(payload_signature(spec)).array(DATA_COUNT),
-                f"{name}_flow": In(data.ArrayLayout(flow_layout(spec), DATA_COUNT)),
-                f"{name}_clear": In(DATA_COUNT),
-            }
-        members |= {"forget": In(spec.protocol.phases)}
-        members |= {"receive_enough": In(DATA_COUNT), "receive_came": Out(DATA_COUNT)}
-        members |= {"idle": Out(DATA_COUNT), "rewinds": Out(DATA_COUNT)}
-        strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
-        super().__init__(members | {name: Out(1) for name in strobes})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         deframer = place(m, "deframer", Deframer(spec=self.spec))
@@ -157,7 +129,7 @@ class Endpoint(Unit):
             self.length_error.eq(deframer.length_error),
             self.overflow.eq(deframer.overflow),
         ]
-        received = message_signature(self.spec).create()
+        received = Message.signature(self.spec).create()
         message = deframer.message.payload
         m.d.comb += [
             received.valid.eq(

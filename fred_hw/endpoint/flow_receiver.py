@@ -8,9 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import selected
-from fred_hw.link.arrival import Arrival, arrival_signature
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.arrival import Arrival
+from fred_hw.link.message import Message
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
@@ -53,38 +54,6 @@ class FlowReceiver(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    address : In(address)
-        Address of this endpoint; unicasts to others are dropped.
-    flow : In(flow_layout(spec))
-        The flow, with its source for unicasts. Each flow resumes with its next flit, also within a
-        packet, and in a new generation with the first flit of packet 0.
-    clear : In(1)
-        Restart the flow's numbers at 0; not in the cycle in which the flow changes.
-    forget : In(phases)
-        Phases whose numbers restart at 0; that of the configured flow only between packets.
-    enough : In(1)
-        Accept no flit. Flits that would otherwise be accepted are dropped without a nack; when
-        ``enough`` falls, a nack requests the packet of the first of them.
-    came : Out(1)
-        High for a cycle for each accepted flit of the flow.
-    i : In(arrival_signature(spec))
-        Flits of the flow's virtual channel.
-    busy : In(1)
-        A flit of any channel arrived less than a quarter of ``nack_timeout_cycles`` ago.
-    broken : In(1)
-        High for a cycle for a flit that does not continue the packet of the previous one.
-    ask : In(message_signature(spec))
-        Messages from the link. All are ignored except requests for flows that are or were
-        configured.
-    o : Out(payload_signature(spec))
-        Packets, in order.
-    message, message_ready : Out(message_signature(spec)), In(1)
-        Acks and nacks; an offered message may change until it is taken.
-    unknown : Out(1)
-        High for a cycle for each flit that is dropped because its flow was never configured.
-
     Timing
     ------
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
@@ -96,41 +65,42 @@ class FlowReceiver(Unit):
     Reset : forgets all packets and expects number 0.
     """
 
-    address: Signal
-    flow: data.View
-    clear: Signal
-    forget: Signal
-    enough: Signal
-    came: Signal
-    i: Arrival
-    busy: Signal
-    broken: Signal
-    ask: Message
-    o: PayloadStream
-    message: Message
-    message_ready: Signal
-    unknown: Signal
+    address = member(In, lambda u: u.spec.protocol.fields["destination"])
+    """Address of this endpoint; unicasts to others are dropped."""
+    flow: data.View = member(In, lambda u: flow_layout(u.spec))
+    """The flow, with its source for unicasts. Each flow resumes with its next flit, also within a
+    packet, and in a new generation with the first flit of packet 0."""
+    clear = member(In, 1)
+    """Restart the flow's numbers at 0; not in the cycle in which the flow changes."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """Phases whose numbers restart at 0; that of the configured flow only between packets."""
+    enough = member(In, 1)
+    """Accept no flit. Flits that would otherwise be accepted are dropped without a nack; when
+    ``enough`` falls, a nack requests the packet of the first of them."""
+    came = member(Out, 1)
+    """High for a cycle for each accepted flit of the flow."""
+    i: Arrival = member(In, lambda u: Arrival.signature(u.spec))
+    """Flits of the flow's virtual channel."""
+    busy = member(In, 1)
+    """A flit of any channel arrived less than a quarter of ``nack_timeout_cycles`` ago."""
+    broken = member(In, 1)
+    """High for a cycle for a flit that does not continue the packet of the previous one."""
+    ask: Message = member(In, lambda u: Message.signature(u.spec))
+    """Messages from the link. All are ignored except requests for flows that are or were
+    configured."""
+    o: PayloadStream = member(Out, lambda u: PayloadStream.signature(u.spec))
+    """Packets, in order."""
+    message: Message = member(Out, lambda u: Message.signature(u.spec))
+    """Acks and nacks; an offered message may change until it is taken."""
+    message_ready = member(In, 1)
+    """The message is taken."""
+    unknown = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its flow was never configured."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
-        members = {
-            "address": In(spec.protocol.fields["destination"]),
-            "flow": In(flow_layout(spec)),
-            "clear": In(1),
-            "forget": In(spec.protocol.phases),
-            "enough": In(1),
-            "came": Out(1),
-            "i": In(arrival_signature(spec)),
-            "busy": In(1),
-            "broken": In(1),
-            "ask": In(message_signature(spec)),
-            "o": Out(payload_signature(spec)),
-            "message": Out(message_signature(spec)),
-            "message_ready": In(1),
-            "unknown": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec, word = self.spec, self.i.word

@@ -9,13 +9,14 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
 from fred_hw.link.crowding import crowding_layout
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.message import Message
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
-from .departure import Departure, departure_signature
+from .departure import Departure
 from .flow import flow_layout, same_flow
 from .ledger import Ledger
 from .route_keeper import RouteKeeper
@@ -65,32 +66,6 @@ class FlowSender(Unit):
     spec : SwitchSpec
         Sizes; ``spec.endpoint.replay_packets`` are kept, the whole window if it is 0.
 
-    Members
-    -------
-    i : In(payload_signature(spec))
-        Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
-    address : In(address)
-        Address of this endpoint, the source of its unicasts.
-    flow : In(flow_layout(spec))
-        The flow, with its destination for unicasts; constant while ``idle`` is low. Each flow
-        continues with its own numbers, and in a new generation with 0.
-    clear : In(1)
-        Restart the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
-        in the cycle in which the flow changes.
-    forget : In(phases)
-        Phases whose numbers restart at 0; that of the configured flow only while ``idle`` is high
-        and no flit is offered.
-    idle : Out(1)
-        All accepted packets are acknowledged.
-    message : In(message_signature(spec))
-        Messages from the link. Acks and nacks of other flows and generations are ignored.
-    crowding : In(crowding_layout())
-        If sources choose routes: the latest load report of the router.
-    o : Out(departure_signature(spec))
-        Packets to the ``Transmitter``.
-    retransmit : Out(1)
-        High for a cycle when packets will be retransmitted.
-
     Timing
     ------
     Latency : 2 cycles from the last flit of a packet on ``i`` to ``o.waiting``; 1 from a flit
@@ -101,33 +76,36 @@ class FlowSender(Unit):
     Reset : forgets all packets and starts with number 0.
     """
 
-    i: PayloadStream
-    address: Signal
-    flow: data.View
-    clear: Signal
-    forget: Signal
-    idle: Signal
-    message: Message
-    crowding: data.View
-    o: Departure
-    retransmit: Signal
+    i: PayloadStream = member(In, lambda u: PayloadStream.signature(u.spec))
+    """Packets; ``last`` ends one, and so does its ``packet_flits``-th flit."""
+    address = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of this endpoint, the source of its unicasts."""
+    flow: data.View = member(In, lambda u: flow_layout(u.spec))
+    """The flow, with its destination for unicasts; constant while ``idle`` is low. Each flow
+    continues with its own numbers, and in a new generation with 0."""
+    clear = member(In, 1)
+    """Restart the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
+    in the cycle in which the flow changes."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """Phases whose numbers restart at 0; that of the configured flow only while ``idle`` is high
+    and no flit is offered."""
+    idle = member(Out, 1)
+    """All accepted packets are acknowledged."""
+    message: Message = member(In, lambda u: Message.signature(u.spec))
+    """Messages from the link. Acks and nacks of other flows and generations are ignored."""
+    crowding: data.View = member(
+        In, crowding_layout(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """If sources choose routes: the latest load report of the router."""
+    o: Departure = member(Out, lambda u: Departure.signature(u.spec))
+    """Packets to the ``Transmitter``."""
+    retransmit = member(Out, 1)
+    """High for a cycle when packets will be retransmitted."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
         self.unit_name = replay_name("flow_sender", spec)
-        members = {
-            "i": In(payload_signature(spec)),
-            "address": In(spec.protocol.fields["source"]),
-            "flow": In(flow_layout(spec)),
-            "clear": In(1),
-            "forget": In(spec.protocol.phases),
-            "idle": Out(1),
-            "message": In(message_signature(spec)),
-            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
-            "o": Out(departure_signature(spec)),
-            "retransmit": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec, protocol = self.spec, self.spec.protocol

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -29,29 +30,6 @@ class Ledger(Unit):
         Bits of a number below its packet, for the index in that packet: 0 if flows change only
         between packets.
 
-    Members
-    -------
-    flow : In(flow_layout(spec))
-        The configured flow.
-    changed : Out(1)
-        The flow, or its generation, differs from the previous cycle.
-    stored : Out(place_bits + sequence)
-        Its number, 0 if none was written.
-    write, number : In(1), In(place_bits + sequence)
-        Write the number for the flow, and generation, of the previous cycle.
-    stored_route, route : Out(route_layout()), In(route_layout())
-        If sources choose routes: likewise, the state of the flow's route.
-    clear : In(1)
-        Forget the flow of the previous cycle.
-    forget : In(phases)
-        Phases to forget, even if one is written in the same cycle.
-    other : In(flow_layout(spec))
-        Another flow.
-    other_stored, other_known : Out(place_bits + sequence), Out(1)
-        Its number, 0 if none was written, and whether one was written.
-    other_seen : Out(1)
-        Whether one was written, in any generation.
-
     Timing
     ------
     Latency : none to read; 1 cycle to write.
@@ -60,19 +38,34 @@ class Ledger(Unit):
     Reset : forgets all.
     """
 
-    flow: data.View
-    changed: Signal
-    stored: Signal
-    write: Signal
-    number: Signal
-    stored_route: data.View
-    route: data.View
-    clear: Signal
-    forget: Signal
-    other: data.View
-    other_stored: Signal
-    other_known: Signal
-    other_seen: Signal
+    flow: data.View = member(In, lambda u: flow_layout(u.spec))
+    """The configured flow."""
+    changed = member(Out, 1)
+    """The flow, or its generation, differs from the previous cycle."""
+    stored = member(Out, lambda u: u.place_bits + u.spec.protocol.fields["sequence"])
+    """Its number, 0 if none was written."""
+    write = member(In, 1)
+    """Write the number for the flow, and generation, of the previous cycle."""
+    number = member(In, lambda u: u.place_bits + u.spec.protocol.fields["sequence"])
+    """The number to write."""
+    clear = member(In, 1)
+    """Forget the flow of the previous cycle."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """Phases to forget, even if one is written in the same cycle."""
+    other: data.View = member(In, lambda u: flow_layout(u.spec))
+    """Another flow."""
+    other_stored = member(Out, lambda u: u.place_bits + u.spec.protocol.fields["sequence"])
+    """Number of the other flow, 0 if none was written."""
+    other_known = member(Out, 1)
+    """Whether a number of the other flow was written."""
+    other_seen = member(Out, 1)
+    """Whether a number of the other flow was written, in any generation."""
+    stored_route: data.View = member(
+        Out, route_layout(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """If sources choose routes: the stored state of the flow's route."""
+    route: data.View = member(In, route_layout(), when=lambda u: u.spec.protocol.routes is not None)
+    """If sources choose routes: the state of the flow's route to write."""
 
     def __init__(self, *, spec: SwitchSpec, place_bits: int = 0) -> None:
         self.spec = check_spec("Ledger", spec)
@@ -80,23 +73,8 @@ class Ledger(Unit):
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         if place_bits:
             self.unit_name += f"_i{place_bits}"
-        flow, sequence = In(flow_layout(spec)), place_bits + spec.protocol.fields["sequence"]
-        members = {
-            "flow": flow,
-            "changed": Out(1),
-            "stored": Out(sequence),
-            "write": In(1),
-            "number": In(sequence),
-            "clear": In(1),
-            "forget": In(spec.protocol.phases),
-            "other": flow,
-            "other_stored": Out(sequence),
-            "other_known": Out(1),
-            "other_seen": Out(1),
-        }
-        if spec.protocol.routes is not None:
-            members |= {"stored_route": Out(route_layout()), "route": In(route_layout())}
-        super().__init__(members)
+        _flow, _sequence = In(flow_layout(spec)), place_bits + spec.protocol.fields["sequence"]
+        super().__init__()
 
     def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES

@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.link.crowding import crowding_layout
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -28,31 +29,6 @@ class RouteKeeper(Unit):
     spec : SwitchSpec
         Sizes, of a mesh whose sources choose routes.
 
-    Members
-    -------
-    address : In(address)
-        Address of this endpoint.
-    flow : In(flow_layout(spec))
-        The flow.
-    crowding : In(crowding_layout())
-        The latest load report of the router.
-    oldest, begun : In(sequence), In(sequence)
-        The first packet that is not acknowledged, and the first that was never started.
-    begins : In(1)
-        A packet starts for the first time.
-    again : In(1)
-        Packets will be retransmitted.
-    acknowledged, number : In(1), In(sequence)
-        Packets before ``number`` are acknowledged.
-    load, first, stored : In(1), In(sequence), In(route_layout())
-        The flow changes: its next packet, and the stored state of its route.
-    alternate : Out(1)
-        Route of the packet that starts, or continues.
-    holds : Out(1)
-        No packet may start for the first time.
-    kept : Out(route_layout())
-        State of the route to be stored.
-
     Timing
     ------
     Latency : 1 cycle from an input to the choice of the route, 2 to ``holds``.
@@ -66,21 +42,36 @@ class RouteKeeper(Unit):
         ``spec`` is not a specification, or its sources do not choose routes.
     """
 
-    address: Signal
-    flow: data.View
-    crowding: data.View
-    oldest: Signal
-    begun: Signal
-    begins: Signal
-    again: Signal
-    acknowledged: Signal
-    number: Signal
-    load: Signal
-    first: Signal
-    stored: data.View
-    alternate: Signal
-    holds: Signal
-    kept: data.View
+    address = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of this endpoint."""
+    flow: data.View = member(In, lambda u: flow_layout(u.spec))
+    """The flow."""
+    crowding: data.View = member(In, crowding_layout())
+    """The latest load report of the router."""
+    oldest = member(In, lambda u: u.spec.protocol.fields["sequence"])
+    """The first packet that is not acknowledged."""
+    begun = member(In, lambda u: u.spec.protocol.fields["sequence"])
+    """The first packet that was never started."""
+    number = member(In, lambda u: u.spec.protocol.fields["sequence"])
+    """Number of the first packet that is not acknowledged by this ack."""
+    first = member(In, lambda u: u.spec.protocol.fields["sequence"])
+    """Next packet of the new flow."""
+    begins = member(In, 1)
+    """A packet starts for the first time."""
+    again = member(In, 1)
+    """Packets will be retransmitted."""
+    acknowledged = member(In, 1)
+    """Packets before ``number`` are acknowledged."""
+    load = member(In, 1)
+    """The flow changes."""
+    stored: data.View = member(In, route_layout())
+    """Stored state of the new flow's route."""
+    alternate = member(Out, 1)
+    """Route of the packet that starts, or continues."""
+    holds = member(Out, 1)
+    """No packet may start for the first time."""
+    kept: data.View = member(Out, route_layout())
+    """State of the route to be stored."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("RouteKeeper", spec)
@@ -91,18 +82,7 @@ class RouteKeeper(Unit):
             )
         self.routes = routes
         self.unit_name = f"route_keeper_p{spec.ports}_{spec.protocol.suffix}"
-        sequence = spec.protocol.fields["sequence"]
-        members = {
-            "address": In(spec.protocol.fields["source"]),
-            "flow": In(flow_layout(spec)),
-            "crowding": In(crowding_layout()),
-            **dict.fromkeys(("oldest", "begun", "number", "first"), In(sequence)),
-            **dict.fromkeys(("begins", "again", "acknowledged", "load"), In(1)),
-            "stored": In(route_layout()),
-            **dict.fromkeys(("alternate", "holds"), Out(1)),
-            "kept": Out(route_layout()),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         choice = place(m, "choice", self.routes.choice(self.spec))

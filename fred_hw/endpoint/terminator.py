@@ -5,7 +5,8 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members
+from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members, axis_widths, stream_members
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -20,6 +21,18 @@ SEND_CYCLES = 5
 """Cycles from the last flit of a packet to its first flit on the link, if its flow is set."""
 
 
+def _channel_members(spec: SwitchSpec) -> dict[str, Member]:
+    """Return the members of all virtual channels."""
+    widths, flow = axis_widths(spec.data_width), flow_layout(spec)
+    packets = {wire: widths[wire] for wire in ("tdata", "tvalid", "tready", "tlast")}
+    found: dict[str, Member] = {}
+    for name in DATA_CIRCUITS:
+        found |= stream_members(f"s_axis_{name}", In, {**packets, "tdest": flow})
+        found |= stream_members(f"m_axis_{name}", Out, packets)
+        found[f"receive_flow_{name}"] = In(flow)
+    return found
+
+
 class LinkTerminator(Unit):
     """Send and receive packets on a link through AXI4-Streams, one for each virtual channel.
 
@@ -30,40 +43,6 @@ class LinkTerminator(Unit):
     ----------
     spec : SwitchSpec
         Specification of the switch at the other end of the link.
-
-    Members
-    -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from the link, see docs/reference/protocol.md. ``tready`` is always high; ``tlast`` is
-        ignored, as the header has it too.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
-        Flits to the link.
-    s_axis_<c>_tdata, tvalid, tready, tlast : In(data_width), In(1), Out(1), In(1)
-        Packets to send.
-    s_axis_<c>_tdest : In(flow_layout(spec))
-        Flow of a packet, with its first flit. When the flow changes, the first flit waits until all
-        packets before are acknowledged.
-    m_axis_<c>_tdata, tvalid, tready, tlast : Out(data_width), Out(1), In(1), Out(1)
-        Received packets.
-    receive_flow_<c> : In(flow_layout(spec))
-        Flow to receive. It may change when everything wanted of the flow before has arrived.
-    address : In(address)
-        Address of this end in the fabric; constant.
-    session_id : In(session_id)
-        See ``LinkSession``.
-    forget : In(phases)
-        As of ``Endpoint``; 0 if phases are never rewritten.
-    up, refused : Out(1)
-        Whether the link is up; high for a cycle for each handshake of an incompatible neighbour.
-    idle : Out(3)
-        Whether all packets taken on each channel are acknowledged.
-    rewinds : Out(3)
-        High for a cycle when packets of a channel will be retransmitted.
-    dropped, unknown : Out(1)
-        High for a cycle for each flit that is dropped because it is broken, or because its flow is
-        not received.
-    error : Out(1)
-        High for a cycle for each flit that no correct neighbour sends.
 
     Timing
     ------
@@ -79,44 +58,40 @@ class LinkTerminator(Unit):
         ``spec`` is no specification of a switch.
     """
 
-    address: Signal
-    session_id: Signal
-    forget: Signal
-    up: Signal
-    refused: Signal
-    idle: Signal
-    rewinds: Signal
-    dropped: Signal
-    unknown: Signal
-    error: Signal
+    link_axis = members(lambda u: axis_members(u.spec.data_width))
+    """Flits from the link (``s_axis``) and to it (``m_axis``), see docs/reference/protocol.md.
+    ``s_axis_tready`` is always high. ``s_axis_tlast`` is ignored, since the header has the same
+    information."""
+    channels = members(lambda u: _channel_members(u.spec))
+    """Of each channel <c>: packets to send (``s_axis_<c>``), received packets (``m_axis_<c>``), and
+    the flow to receive (``receive_flow_<c>``). ``tdest`` is the flow of a packet, with its first
+    flit. When the flow changes, the first flit waits until all packets before are acknowledged. The
+    flow to receive may change when everything wanted of the flow before has arrived."""
+    address = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of this end in the fabric; constant."""
+    session_id = member(In, lambda u: u.spec.protocol.fields["session_id"])
+    """See ``LinkSession``."""
+    forget = member(In, lambda u: u.spec.protocol.phases)
+    """As of ``Endpoint``; 0 if phases are never rewritten."""
+    idle = member(Out, DATA_COUNT)
+    """Whether all packets taken on each channel are acknowledged."""
+    rewinds = member(Out, DATA_COUNT)
+    """High for a cycle when packets of a channel will be retransmitted."""
+    up = member(Out, 1)
+    """Whether the link is up."""
+    refused = member(Out, 1)
+    """High for a cycle for each handshake of an incompatible neighbour."""
+    dropped = member(Out, 1)
+    """High for a cycle for each flit that is dropped because it is broken."""
+    unknown = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its flow is not received."""
+    error = member(Out, 1)
+    """High for a cycle for each flit that no correct neighbour sends."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("LinkTerminator", spec)
         self.unit_name = replay_name("terminator", spec)
-        fields, flow = spec.protocol.fields, flow_layout(spec)
-        members: dict[str, Member] = axis_members(None, spec.data_width)
-        for name in DATA_CIRCUITS:
-            members |= {
-                f"s_axis_{name}_tdata": In(spec.data_width),
-                f"s_axis_{name}_tvalid": In(1),
-                f"s_axis_{name}_tready": Out(1),
-                f"s_axis_{name}_tlast": In(1),
-                f"s_axis_{name}_tdest": In(flow),
-                f"m_axis_{name}_tdata": Out(spec.data_width),
-                f"m_axis_{name}_tvalid": Out(1),
-                f"m_axis_{name}_tready": In(1),
-                f"m_axis_{name}_tlast": Out(1),
-                f"receive_flow_{name}": In(flow),
-            }
-        members |= {
-            "address": In(fields["source"]),
-            "session_id": In(fields["session_id"]),
-            "forget": In(spec.protocol.phases),
-            "idle": Out(DATA_COUNT),
-            "rewinds": Out(DATA_COUNT),
-        }
-        strobes = ("up", "refused", "dropped", "unknown", "error")
-        super().__init__(members | {name: Out(1) for name in strobes})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         link = place(m, "link", Endpoint(spec=self.spec))

@@ -5,16 +5,17 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
-from fred_hw.link.credits import Credits, credit_signature
+from fred_hw.link.credits import Credits
 from fred_hw.link.flit import framed_signature
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
-from fred_hw.link.session import Session, sending_signature
+from fred_hw.link.session import Sending, Session
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
-from .departure import Departure, departure_signature
+from .departure import Departure
 
 __all__ = ["Transmitter"]
 
@@ -33,19 +34,6 @@ class Transmitter(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i : In(departure_signature(spec)).array(3)
-        Flits from the ``FlowSender`` of each channel.
-    credit : In(credit_signature(spec))
-        Credits from the ``Deframer`` of the other direction.
-    message : In(message_stream(spec))
-        Control messages to send.
-    link : In(sending_signature())
-        Flits that the session allows on the link.
-    o : Out(framed_signature(spec))
-        The link.
-
     Timing
     ------
     Latency : 3 cycles from a flit taken to the link, 2 from ``credit.grant`` to the start of a
@@ -57,23 +45,21 @@ class Transmitter(Unit):
     reset with it.
     """
 
-    i: list[Departure]
-    credit: Credits
-    message: stream.Interface
-    link: Session
-    o: stream.Interface
+    i: list[Departure] = member(In, lambda u: Departure.signature(u.spec), array=DATA_COUNT)
+    """Flits from the ``FlowSender`` of each channel."""
+    credit: Credits = member(In, lambda u: Credits.signature(u.spec))
+    """Credits from the ``Deframer`` of the other direction."""
+    message: stream.Interface = member(In, lambda u: message_stream(u.spec))
+    """Control messages to send."""
+    link: Session = member(In, Sending.signature())
+    """Flits that the session allows on the link."""
+    o: stream.Interface = member(Out, lambda u: framed_signature(u.spec))
+    """The link."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Transmitter", spec)
         self.unit_name = sized_name("transmitter", spec)
-        members = {
-            "i": In(departure_signature(spec)).array(DATA_COUNT),
-            "credit": In(credit_signature(spec)),
-            "message": In(message_stream(spec)),
-            "link": In(sending_signature()),
-            "o": Out(framed_signature(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.unit import Unit, check_shape
 
 __all__ = ["Fifo"]
@@ -23,15 +24,6 @@ class Fifo(Unit):
     depth : int
         Words that fit, 2 or more.
 
-    Members
-    -------
-    i : In(stream.Signature(shape))
-        Words.
-    o : Out(stream.Signature(shape))
-        The same words, in order.
-    used : Out(range(depth + 1))
-        Words inside.
-
     Timing
     ------
     Latency : 1 cycle from a word taken to the same word offered.
@@ -45,17 +37,19 @@ class Fifo(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    i: stream.Interface
-    o: stream.Interface
-    used: Signal
+    i: stream.Interface = member(In, lambda u: stream.Signature(u.shape))
+    """Words."""
+    o: stream.Interface = member(Out, lambda u: stream.Signature(u.shape))
+    """The same words, in order."""
+    used = member(Out, lambda u: range(u.depth + 1))
+    """Words inside."""
 
     def __init__(self, *, shape: ShapeLike, depth: int) -> None:
         self.shape = shape
         self.width = check_int("Fifo width", check_shape("Fifo", shape).width, minimum=1)
         self.depth = check_int("Fifo depth", depth, minimum=2)
         self.unit_name = f"fifo_w{self.width}_d{depth}"
-        words = stream.Signature(shape)
-        super().__init__({"i": In(words), "o": Out(words), "used": Out(range(depth + 1))})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         memory = m.submodules.memory = Memory(shape=self.width, depth=self.depth, init=[])

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.unit import Unit, place
 
 __all__ = ["LateChoice", "choose_late"]
@@ -20,15 +21,6 @@ class LateChoice(Unit):
     width : int
         Bits of a value, 1 or more.
 
-    Members
-    -------
-    late : In(1)
-        Selects the value.
-    high, low : In(width), In(width)
-        Value if ``late`` is high, and if it is low.
-    o : Out(width)
-        The selected value.
-
     Timing
     ------
     Latency : none.
@@ -44,15 +36,19 @@ class LateChoice(Unit):
 
     clocked = resettable = False
 
-    late: Signal
-    high: Signal
-    low: Signal
-    o: Signal
+    late = member(In, 1)
+    """Selects the value."""
+    high = member(In, lambda u: u.width)
+    """Value if ``late`` is high."""
+    low = member(In, lambda u: u.width)
+    """Value if ``late`` is low."""
+    o = member(Out, lambda u: u.width)
+    """The selected value."""
 
     def __init__(self, *, width: int) -> None:
         self.width = check_int("LateChoice width", width, minimum=1)
         self.unit_name = f"late_choice_w{width}"
-        super().__init__({"late": In(1), "high": In(width), "low": In(width), "o": Out(width)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(Mux(self.late, self.high, self.low))

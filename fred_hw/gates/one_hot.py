@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 from .select import one_hot_mux
@@ -18,15 +19,6 @@ class OneHotMux(Unit):
     ----------
     count, width : int
         Values, and bits of each, 1 or more.
-
-    Members
-    -------
-    choice : In(count)
-        The value to output, as the only bit that is high, or 0.
-    values : In(width).array(count)
-        Values.
-    o : Out(width)
-        The chosen value, or 0 without a choice.
 
     Timing
     ------
@@ -43,16 +35,18 @@ class OneHotMux(Unit):
 
     clocked = resettable = False
 
-    choice: Signal
-    values: list[Signal]
-    o: Signal
+    choice = member(In, lambda u: u.count)
+    """The value to output, as the only bit that is high, or 0."""
+    values: list[Signal] = member(In, lambda u: u.width, array=lambda u: u.count)
+    """Values."""
+    o = member(Out, lambda u: u.width)
+    """The chosen value, or 0 without a choice."""
 
     def __init__(self, *, count: int, width: int) -> None:
         self.count = check_int("OneHotMux count", count, minimum=1)
         self.width = check_int("OneHotMux width", width, minimum=1)
         self.unit_name = f"one_hot_mux_n{count}_w{width}"
-        members = {"choice": In(count), "values": In(width).array(count), "o": Out(width)}
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(one_hot_mux(self.choice, self.values))

@@ -5,6 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.unit import Unit, check_shape
 
 __all__ = ["StreamRegister"]
@@ -17,13 +18,6 @@ class StreamRegister(Unit):
     ----------
     shape : ShapeLike
         Shape of a word, 1 bit or more.
-
-    Members
-    -------
-    i : In(stream.Signature(shape))
-        Words.
-    o : Out(stream.Signature(shape))
-        The same words, in order.
 
     Timing
     ------
@@ -38,8 +32,10 @@ class StreamRegister(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    i: stream.Interface
-    o: stream.Interface
+    i: stream.Interface = member(In, lambda u: stream.Signature(u.shape))
+    """Words."""
+    o: stream.Interface = member(Out, lambda u: stream.Signature(u.shape))
+    """The same words, in order."""
 
     def __init__(self, *, shape: ShapeLike) -> None:
         self.shape = shape
@@ -47,8 +43,7 @@ class StreamRegister(Unit):
             "StreamRegister width", check_shape("StreamRegister", shape).width, minimum=1
         )
         self.unit_name = f"stream_register_w{self.width}"
-        words = stream.Signature(shape)
-        super().__init__({"i": In(words), "o": Out(words)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         offered, word = Signal(), Signal(self.width, reset_less=True)

@@ -1,24 +1,14 @@
 """Flits received from a link, on their way to the queue of their virtual channel."""
 
-from amaranth.hdl import Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import Bundle, member
 from fred_hw.spec import SwitchSpec
 
 from .descriptor import descriptor_layout
 
-__all__ = ["Arrival", "arrival_signature", "queued_layout"]
-
-
-class Arrival(wiring.PureInterface):
-    """Flits of a virtual channel, and the fill level of its queue."""
-
-    valid: Signal
-    ready: Signal
-    word: data.View
-    incoming: Signal
-    used: Signal
+__all__ = ["Arrival", "queued_layout"]
 
 
 def queued_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -28,25 +18,16 @@ def queued_layout(spec: SwitchSpec) -> data.StructLayout:
     )
 
 
-def arrival_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a virtual channel's received flits, as seen by a ``Deframer``.
+class Arrival(Bundle):
+    """Flits that a ``Deframer`` receives on a virtual channel, and the fill level of its queue."""
 
-    Members
-    -------
-    valid, ready : Out(1), In(1)
-        High for a cycle per flit, which is lost if the queue is not ready.
-    word : Out(queued_layout(spec))
-        The flit, of a packet in order, though its end may be missing.
-    incoming : Out(1)
-        Whether more flits may come of the packet of the flit that came last.
-    used : In(range(buffer_flits + 1))
-        Flits in the queue.
-    """
-    members = {
-        "valid": Out(1),
-        "ready": In(1),
-        "word": Out(queued_layout(spec)),
-        "incoming": Out(1),
-        "used": In(range(spec.protocol.buffer_flits + 1)),
-    }
-    return wiring.Signature(members)
+    valid = member(Out, 1)
+    """High for a cycle per flit."""
+    ready = member(In, 1)
+    """Whether the queue has space; a flit that comes while ``ready`` is low is lost."""
+    word: data.View = member(Out, queued_layout)
+    """The flit, of a packet in order, though its end may be missing."""
+    incoming = member(Out, 1)
+    """Whether more flits may come of the packet of the flit that came last."""
+    used = member(In, lambda spec: range(spec.protocol.buffer_flits + 1))
+    """Flits in the queue."""

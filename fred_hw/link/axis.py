@@ -1,10 +1,11 @@
 """Links as AXI4-Stream at the edge of a product, and between units."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import Flow, In, Member, Out
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 
@@ -18,6 +19,7 @@ __all__ = [
     "axis_members",
     "axis_widths",
     "join_axis",
+    "stream_members",
 ]
 
 USER_BITS = HEADER_BITS + CRC_BITS
@@ -35,27 +37,47 @@ AXIS_BACK = "tready"
 AXIS_FORTH = tuple(wire for wire in AXIS_WIRES if wire != AXIS_BACK)
 
 
-def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
-    """Return the members of a link: ``s<number>_axis_t...`` and ``m<number>_axis_t...``.
+def stream_members(name: str, flow: Flow, shapes: Mapping[str, Any]) -> dict[str, Member]:
+    """Return the members ``<name>_<wire>`` of a stream in a direction, ``tready`` opposite.
 
-    The number is left out if there is only one link.
+    Parameters
+    ----------
+    name : str
+        Beginning of the names.
+    flow : Flow
+        Direction of the flits.
+    shapes : mapping of str to ShapeLike
+        Shape of each wire.
     """
     return {
-        _name(letter, number, wire): (back if wire == AXIS_BACK else forth)(bits)
-        for letter, forth, back in (("s", In, Out), ("m", Out, In))
-        for wire, bits in axis_widths(data_width).items()
+        f"{name}_{wire}": (flow.flip() if wire == AXIS_BACK else flow)(shape)
+        for wire, shape in shapes.items()
     }
 
 
-def _name(letter: str, number: int | None, wire: str) -> str:
-    return f"{letter}{'' if number is None else number}_axis_{wire}"
+def axis_members(data_width: int, numbers: Iterable[object] = ("",)) -> dict[str, Member]:
+    """Return the members of links: ``s<number>_axis_t...`` and ``m<number>_axis_t...``.
+
+    Parameters
+    ----------
+    data_width : int
+        Bits of a flit.
+    numbers : iterable, optional
+        Number of each link; the only link has none.
+    """
+    links = [
+        stream_members(f"{letter}{number}_axis", flow, axis_widths(data_width))
+        for number in numbers
+        for letter, flow in (("s", In), ("m", Out))
+    ]
+    return {name: wire for link in links for name, wire in link.items()}
 
 
 def join_axis(m: Module, unit: Any, number: int | None, i: LinkFlit, o: stream.Interface) -> None:
     """Connect the streams of a link to its receiving and sending units."""
 
     def wire(letter: str, name: str) -> Value:
-        return getattr(unit, _name(letter, number, f"t{name}"))
+        return getattr(unit, f"{letter}{'' if number is None else number}_axis_t{name}")
 
     flit = o.payload
     m.d.comb += [

@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import channels_suffix
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -22,26 +23,6 @@ class CircuitCredits(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    grant, limit : In(1), In(link_sequence)
-        The neighbour reports its credit limit.
-    closed, lost : In(1)
-        No packet may start; any may start, and is lost.
-    begins : In(1)
-        Sequence numbers restart at 0, and there is no space until the neighbour reports some; not
-        with ``start``.
-    start : In(1)
-        A packet takes its sequence number; only while ``space``.
-    length : In(last)
-        Index of the last flit of that packet.
-    space : Out(1)
-        Whether the neighbour has space for a largest packet.
-    owed : Out(1)
-        Whether some of its space is not granted; a cycle late.
-    link_sequence, taken : Out(link_sequence), Out(link_sequence)
-        Sequence number of the next packet; of the one that started in the previous cycle.
-
     Timing
     ------
     Latency : 1 cycle from ``start`` to ``space`` and ``link_sequence``, 2 to ``owed``; 2 from
@@ -52,17 +33,29 @@ class CircuitCredits(Unit):
     Reset : all space is granted, and the next sequence number is 0.
     """
 
-    grant: Signal
-    limit: Signal
-    closed: Signal
-    lost: Signal
-    begins: Signal
-    start: Signal
-    length: Signal
-    space: Signal
-    owed: Signal
-    link_sequence: Signal
-    taken: Signal
+    grant = member(In, 1)
+    """The neighbour reports its credit limit."""
+    limit = member(In, lambda u: link_sequence_bits(u.spec))
+    """The reported limit."""
+    closed = member(In, 1)
+    """No packet may start."""
+    lost = member(In, 1)
+    """Any packet may start, and is lost."""
+    begins = member(In, 1)
+    """Sequence numbers restart at 0, and there is no space until the neighbour reports some; not
+    with ``start``."""
+    start = member(In, 1)
+    """A packet takes its sequence number; only while ``space``."""
+    length = member(In, lambda u: u.spec.protocol.fields["last"])
+    """Index of the last flit of that packet."""
+    space = member(Out, 1)
+    """Whether the neighbour has space for a largest packet."""
+    owed = member(Out, 1)
+    """Whether some of its space is not granted; a cycle late."""
+    link_sequence = member(Out, lambda u: link_sequence_bits(u.spec))
+    """Sequence number of the next packet."""
+    taken = member(Out, lambda u: link_sequence_bits(u.spec))
+    """Sequence number of the packet that started in the previous cycle."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitCredits", spec)
@@ -70,18 +63,7 @@ class CircuitCredits(Unit):
         each = channels_suffix(protocol.channels)
         sizes = f"b{protocol.buffer_packets}_k{protocol.packet_flits}{each}"
         self.unit_name = f"circuit_credits_{sizes}"
-        members = {
-            "grant": In(1),
-            "limit": In(link_sequence_bits(spec)),
-            **dict.fromkeys(("closed", "lost", "begins"), In(1)),
-            "start": In(1),
-            "length": In(protocol.fields["last"]),
-            "space": Out(1),
-            "owed": Out(1),
-            "link_sequence": Out(link_sequence_bits(spec)),
-            "taken": Out(link_sequence_bits(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits

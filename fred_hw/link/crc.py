@@ -7,6 +7,7 @@ from amaranth.lib.crc import Algorithm
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.member import member
 from fred_hw.protocol import CRC_BITS, CRC_POLYNOMIAL, CRC_REFLECTED, HEADER_BITS
 from fred_hw.unit import Unit
 
@@ -55,13 +56,6 @@ class FlitCrc(Unit):
     data_width : int
         Bits of payload, a multiple of 8.
 
-    Members
-    -------
-    word : In(56 + data_width)
-        Header in the low bits, payload above.
-    crc : Out(32)
-        Its CRC-32C.
-
     Timing
     ------
     Latency : 1 cycle, from ``word`` to ``crc``.
@@ -77,8 +71,10 @@ class FlitCrc(Unit):
         ``data_width`` is no multiple of 8, or below 8.
     """
 
-    word: Signal
-    crc: Signal
+    word = member(In, lambda u: HEADER_BITS + u.data_width)
+    """Header in the low bits, payload above."""
+    crc = member(Out, CRC_BITS)
+    """Its CRC-32C."""
 
     resettable = False
 
@@ -87,7 +83,7 @@ class FlitCrc(Unit):
         if data_width % 8:
             raise ValueError(f"FlitCrc data_width must be a multiple of 8, not {data_width}")
         self.unit_name = f"flit_crc_w{data_width}"
-        super().__init__({"word": In(HEADER_BITS + data_width), "crc": Out(CRC_BITS)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         masks, zero = crc_masks(len(self.word))

@@ -1,42 +1,12 @@
 """Credit signals from the receiver to the sender of a link."""
 
-from amaranth.hdl import Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import Out
 
+from fred_hw.member import Bundle, member
 from fred_hw.spec import SwitchSpec
 
-__all__ = [
-    "Credits",
-    "Grant",
-    "Limits",
-    "credit_signature",
-    "grant_signature",
-    "limit_signature",
-    "link_sequence_bits",
-]
-
-
-class Grant(wiring.PureInterface):
-    """Buffer space that the neighbour grants to a virtual channel."""
-
-    valid: Signal
-    circuit: Signal
-    limit: Signal
-
-
-class Limits(wiring.PureInterface):
-    """Buffer space of this side, as limits."""
-
-    limit: data.View
-    synced: Signal
-
-
-class Credits(wiring.PureInterface):
-    """Credits of both directions."""
-
-    grant: Grant
-    here: Limits
+__all__ = ["Credits", "Grant", "Limits", "link_sequence_bits"]
 
 
 def link_sequence_bits(spec: SwitchSpec) -> int:
@@ -44,42 +14,32 @@ def link_sequence_bits(spec: SwitchSpec) -> int:
     return spec.protocol.fields["link_sequence"]
 
 
-def limit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the limits to report to the neighbour.
+class Grant(Bundle):
+    """Buffer space that the neighbour grants to a virtual channel."""
 
-    Members
-    -------
-    limit : Out(ArrayLayout(link_sequence_bits(spec), B))
-        Credit limit of each of the B buffers.
-    synced : Out(B)
-        High for a cycle when the neighbour requests the limit of a buffer, changed or not.
-    """
-    buffers = len(spec.protocol.buffers)
-    limits = data.ArrayLayout(link_sequence_bits(spec), buffers)
-    return wiring.Signature({"limit": Out(limits), "synced": Out(buffers)})
+    valid = member(Out, 1)
+    """High for a cycle when the neighbour reports a limit."""
+    circuit = member(Out, lambda spec: spec.protocol.fields["circuit"])
+    """Buffer of the limit."""
+    limit = member(Out, link_sequence_bits)
+    """The limit."""
 
 
-def grant_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the neighbour's grants.
+class Limits(Bundle):
+    """Buffer space of this side, as limits."""
 
-    Members
-    -------
-    valid, circuit, limit : Out(1), Out(circuit), Out(link_sequence_bits(spec))
-        High for a cycle when the neighbour reports a limit, with its buffer.
-    """
-    circuit, limit = spec.protocol.fields["circuit"], link_sequence_bits(spec)
-    return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
+    limit: data.View = member(
+        Out, lambda spec: data.ArrayLayout(link_sequence_bits(spec), len(spec.protocol.buffers))
+    )
+    """Credit limit of each of the B buffers."""
+    synced = member(Out, lambda spec: len(spec.protocol.buffers))
+    """High for a cycle when the neighbour requests the limit of a buffer, changed or not."""
 
 
-def credit_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of credits that a ``Deframer`` passes to the opposite ``Sender``.
+class Credits(Bundle):
+    """Credits of both directions, which a ``Deframer`` passes to the opposite ``Sender``."""
 
-    Members
-    -------
-    grant : Out(grant_signature(spec))
-        Credits granted by the neighbour.
-    here : Out(limit_signature(spec))
-        Credit limits to report to the neighbour.
-    """
-    members = {"grant": Out(grant_signature(spec)), "here": Out(limit_signature(spec))}
-    return wiring.Signature(members)
+    grant: Grant = member(Out, Grant.signature)
+    """Credits granted by the neighbour."""
+    here: Limits = member(Out, Limits.signature)
+    """Credit limits to report to the neighbour."""

@@ -1,15 +1,16 @@
 """Load of a router's outputs, as reported to its neighbours."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import Out
+
+from fred_hw.member import Bundle, member
 
 __all__ = [
     "CROWDING_BITS",
     "CROWDING_PLACES",
     "Crowding",
     "crowding_layout",
-    "crowding_signature",
     "read_crowding",
     "write_crowding",
 ]
@@ -30,29 +31,9 @@ Acks, nacks and credits do not use these fields. Credit requests need one for a 
 """
 
 
-class Crowding(wiring.PureInterface):
-    """Load report received from a router."""
-
-    valid: Signal
-    payload: data.View
-
-
 def crowding_layout() -> data.StructLayout:
     """Return the layout of the load of each output of a router, by direction."""
     return data.StructLayout(dict.fromkeys(CROWDING_PLACES, CROWDING_BITS))
-
-
-def crowding_signature() -> wiring.Signature:
-    """Return the signature of the load that a neighbour reports.
-
-    Members
-    -------
-    valid : Out(1)
-        High for one cycle with each report.
-    payload : Out(crowding_layout())
-        The reported load.
-    """
-    return wiring.Signature({"valid": Out(1), "payload": Out(crowding_layout())})
 
 
 def write_crowding(m: Module, header: data.View, crowding: data.View) -> None:
@@ -68,3 +49,12 @@ def read_crowding(m: Module, header: data.View, crowding: data.View) -> None:
     """Read the load of outputs from a header."""
     for name, (field, low) in CROWDING_PLACES.items():
         m.d.comb += crowding[name].eq(header[field][low : low + CROWDING_BITS])
+
+
+class Crowding(Bundle):
+    """Load report received from a router."""
+
+    valid = member(Out, 1)
+    """High for one cycle with each report."""
+    payload: data.View = member(Out, crowding_layout())
+    """The reported load."""

@@ -7,18 +7,19 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
+from fred_hw.member import member
 from fred_hw.protocol import ALTERNATE, HANDSHAKE_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
-from .arrival import Arrival, arrival_signature
-from .credits import Credits, credit_signature
-from .crowding import Crowding, crowding_signature, read_crowding
+from .arrival import Arrival
+from .credits import Credits
+from .crowding import Crowding, read_crowding
 from .descriptor import FLOW
-from .flit import LinkFlit, link_flit_signature
+from .flit import LinkFlit
 from .flit_check import FlitCheck
-from .message import Message, message_signature
-from .session import Handshake, handshake_signature
+from .message import Message
+from .session import Handshake
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
@@ -39,29 +40,6 @@ class Deframer(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i : In(link_flit_signature(spec))
-        The link.
-    o : Out(arrival_signature(spec)).array(B)
-        Flits to each of the B buffers; a flit whose queue is not ready is lost.
-    handshake : Out(handshake_signature())
-        Received handshakes.
-    down : In(1)
-        Ignore everything but handshakes, restart sequence numbers at 0, and end all packets.
-    message : Out(message_signature(spec))
-        Ack, nack or request.
-    credit : Out(credit_signature(spec))
-        Credits granted by the neighbour, and limits to report to it.
-    crowding : Out(crowding_signature())
-        If sources choose routes: load that the neighbour reports.
-    dropped, came : Out(1)
-        High for a cycle for each flit that has a wrong CRC or does not continue its packet, and for
-        each other data flit.
-    kind_error, length_error, overflow : Out(1)
-        High for a cycle for each flit that is dropped because its kind does not exist, its packet
-        is too long, or the buffer is full.
-
     Timing
     ------
     Latency : 1 cycle from ``i`` to ``o``, ``message`` and ``credit.grant``, 3 to
@@ -71,34 +49,39 @@ class Deframer(Unit):
     Reset : forgets the packet being received and all sequence numbers.
     """
 
-    i: LinkFlit
-    o: list[Arrival]
-    handshake: Handshake
-    down: Signal
-    message: Message
-    credit: Credits
-    crowding: Crowding
-    dropped: Signal
-    came: Signal
-    kind_error: Signal
-    length_error: Signal
-    overflow: Signal
+    i: LinkFlit = member(In, lambda u: LinkFlit.signature(u.spec))
+    """The link."""
+    o: list[Arrival] = member(
+        Out, lambda u: Arrival.signature(u.spec), array=lambda u: len(u.spec.protocol.buffers)
+    )
+    """Flits to each of the B buffers; a flit whose queue is not ready is lost."""
+    handshake: Handshake = member(Out, Handshake.signature())
+    """Received handshakes."""
+    down = member(In, 1)
+    """Ignore everything but handshakes, restart sequence numbers at 0, and end all packets."""
+    message: Message = member(Out, lambda u: Message.signature(u.spec))
+    """Ack, nack or request."""
+    credit: Credits = member(Out, lambda u: Credits.signature(u.spec))
+    """Credits granted by the neighbour, and limits to report to it."""
+    dropped = member(Out, 1)
+    """High for a cycle for each flit that has a wrong CRC or does not continue its packet."""
+    came = member(Out, 1)
+    """High for a cycle for each other data flit."""
+    kind_error = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its kind does not exist."""
+    length_error = member(Out, 1)
+    """High for a cycle for each flit that is dropped because its packet is too long."""
+    overflow = member(Out, 1)
+    """High for a cycle for each flit that is dropped because the buffer is full."""
+    crowding: Crowding = member(
+        Out, Crowding.signature(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """If sources choose routes: load that the neighbour reports."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Deframer", spec)
         self.unit_name = sized_name("deframer", spec)
-        names = ("dropped", "came", "kind_error", "length_error", "overflow")
-        members = {
-            "i": In(link_flit_signature(spec)),
-            "o": Out(arrival_signature(spec)).array(len(spec.protocol.buffers)),
-            "handshake": Out(handshake_signature()),
-            "down": In(1),
-            "message": Out(message_signature(spec)),
-            "credit": Out(credit_signature(spec)),
-            **{name: Out(1) for name in names},
-            **({} if spec.protocol.routes is None else {"crowding": Out(crowding_signature())}),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         check = place(m, "check", FlitCheck(spec=self.spec))

@@ -4,11 +4,12 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
 from .crc import FlitCrc
-from .flit import LinkFlit, link_flit_signature
+from .flit import LinkFlit
 from .header import header_layout
 
 __all__ = ["FlitCheck"]
@@ -22,15 +23,6 @@ class FlitCheck(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i : In(link_flit_signature(spec))
-        The link.
-    good, bad : Out(1)
-        High for a cycle per flit with a right, with a wrong CRC.
-    header, data : Out(header_layout(protocol)), Out(data_width)
-        The flit.
-
     Timing
     ------
     Latency : 1 cycle, from ``i`` to ``good`` or ``bad``.
@@ -39,28 +31,26 @@ class FlitCheck(Unit):
     Reset : forgets the flit.
     """
 
-    i: LinkFlit
-    good: Signal
-    bad: Signal
-    header: data.View
-    data: Signal
+    i: LinkFlit = member(In, lambda u: LinkFlit.signature(u.spec))
+    """The link."""
+    good = member(Out, 1)
+    """High for a cycle per flit with a right CRC."""
+    bad = member(Out, 1)
+    """High for a cycle per flit with a wrong CRC."""
+    header: data.View = member(Out, lambda u: header_layout(u.spec.protocol))
+    """Header of the flit."""
+    data = member(Out, lambda u: u.spec.data_width)
+    """Payload of the flit."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlitCheck", spec)
         self.unit_name = sized_name("flit_check", spec)
-        members = {
-            "i": In(link_flit_signature(spec)),
-            "good": Out(1),
-            "bad": Out(1),
-            "header": Out(header_layout(spec.protocol)),
-            "data": Out(spec.data_width),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
         seen = Signal()
-        flit = link_flit_signature(self.spec).members
+        flit = LinkFlit.signature(self.spec).members
         header, payload, crc = (
             Signal(flit[name].shape, name=f"seen_{name}", reset_less=True)
             for name in ("header", "data", "crc")

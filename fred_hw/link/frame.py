@@ -1,24 +1,16 @@
 """Flits of packets on their way to a link, with their future header fields."""
 
-from amaranth.hdl import Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.data import View
 from amaranth.lib.wiring import Out
 
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import CRC_BITS
 from fred_hw.spec import SwitchSpec
 
 from .descriptor import descriptor_layout
 
-__all__ = ["FramedData", "checked_layout", "frame_layout", "frame_signature"]
-
-
-class FramedData(wiring.PureInterface):
-    """A flit of a packet."""
-
-    valid: Signal
-    data: Signal
-    frame: View
+__all__ = ["FramedData", "checked_layout", "frame_layout"]
 
 
 def frame_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -40,25 +32,19 @@ def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout(layout)
 
 
-def frame_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of flits for a ``Sender``.
-
-    Members
-    -------
-    valid : Out(1)
-        High for one cycle per flit; nothing can hold a flit back.
-    data : Out(data_width)
-        Lanes, lane 0 in the low bits.
-    frame : Out(frame_layout(spec))
-        Contents of its header.
-    """
-    return wiring.Signature(
-        {"valid": Out(1), "data": Out(spec.data_width), "frame": Out(frame_layout(spec))}
-    )
-
-
 def checked_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return the layout of a flit: ``frame``, ``data``, and ``crc`` for a header of zeros."""
     return data.StructLayout(
         {"data": spec.data_width, "crc": CRC_BITS, "frame": frame_layout(spec)}
     )
+
+
+class FramedData(Bundle):
+    """A flit of a packet."""
+
+    valid = member(Out, 1)
+    """High for one cycle per flit; nothing can hold a flit back."""
+    data = member(Out, lambda spec: spec.data_width)
+    """Lanes, lane 0 in the low bits."""
+    frame: View = member(Out, frame_layout)
+    """Contents of its header."""

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_grant, selected
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import (
     ALTERNATE,
     CRC_BITS,
@@ -21,7 +22,7 @@ from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit
 
 from .crc import crc_masks
-from .credits import Limits, limit_signature, link_sequence_bits
+from .credits import Limits, link_sequence_bits
 from .crowding import crowding_layout, write_crowding
 from .flit import framed_signature
 from .frame import checked_layout
@@ -45,27 +46,6 @@ class Framer(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i : In(stream.Signature(checked_layout(spec)))
-        Data flits.
-    message : In(message_stream(spec))
-        Control messages.
-    handshake : In(stream.Signature(handshake_layout()))
-        Handshakes, which precede all other flits.
-    down, begins : In(1)
-        All flits but handshakes are lost, also behind a handshake that is not taken, except for a
-        flit that was offered before; all limits must be reported again.
-    here : In(limit_signature(spec))
-        Limits to report.
-    lacks, link_sequence : In(B), In(ArrayLayout(link_sequence_bits(spec), B))
-        For each of the B buffers whether credits are missing, which must be requested if this lasts
-        for ``timeout_cycles``; and its next sequence number.
-    crowding : In(crowding_layout())
-        If sources choose routes: load to send with control messages and credits.
-    o : Out(framed_signature(spec))
-        The link.
-
     Timing
     ------
     Latency : none, from what is offered to ``o``; 1 cycle from a limit that changed.
@@ -75,34 +55,37 @@ class Framer(Unit):
     Reset : forgets the reported limits.
     """
 
-    i: stream.Interface
-    message: stream.Interface
-    handshake: stream.Interface
-    down: Signal
-    begins: Signal
-    here: Limits
-    lacks: Signal
-    link_sequence: data.View
-    crowding: data.View
-    o: stream.Interface
+    i: stream.Interface = member(In, lambda u: stream.Signature(checked_layout(u.spec)))
+    """Data flits."""
+    message: stream.Interface = member(In, lambda u: message_stream(u.spec))
+    """Control messages."""
+    handshake: stream.Interface = member(In, stream.Signature(handshake_layout()))
+    """Handshakes, which precede all other flits."""
+    down = member(In, 1)
+    """All flits but handshakes are lost, also behind a handshake that is not taken, except for a
+    flit that was offered before."""
+    begins = member(In, 1)
+    """All limits must be reported again."""
+    here: Limits = member(In, lambda u: Limits.signature(u.spec))
+    """Limits to report."""
+    lacks = member(In, lambda u: len(u.spec.protocol.buffers))
+    """For each of the B buffers whether credits are missing, which must be requested if this lasts
+    for ``timeout_cycles``."""
+    link_sequence: data.View = member(
+        In, lambda u: data.ArrayLayout(link_sequence_bits(u.spec), len(u.spec.protocol.buffers))
+    )
+    """The next sequence number of each buffer."""
+    crowding: data.View = member(
+        In, crowding_layout(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """If sources choose routes: load to send with control messages and credits."""
+    o: stream.Interface = member(Out, lambda u: framed_signature(u.spec))
+    """The link."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Framer", spec)
         self.unit_name = sized_name("framer", spec)
-        buffers = len(spec.protocol.buffers)
-        members = {
-            "i": In(stream.Signature(checked_layout(spec))),
-            "message": In(message_stream(spec)),
-            "handshake": In(stream.Signature(handshake_layout())),
-            "down": In(1),
-            "begins": In(1),
-            "here": In(limit_signature(spec)),
-            "lacks": In(buffers),
-            "link_sequence": In(data.ArrayLayout(link_sequence_bits(spec), buffers)),
-            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
-            "o": Out(framed_signature(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     @property
     def _control(self) -> int:

@@ -1,21 +1,14 @@
 """Control messages: acks, nacks and ack requests."""
 
-from amaranth.hdl import Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import Out
 
+from fred_hw.member import Bundle, member
 from fred_hw.spec import SwitchSpec
 
 from .descriptor import FLOW
 
-__all__ = ["Message", "message_layout", "message_signature", "message_stream"]
-
-
-class Message(wiring.PureInterface):
-    """A control message, which is never stalled."""
-
-    valid: Signal
-    payload: data.View
+__all__ = ["Message", "message_layout", "message_stream"]
 
 
 def message_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -24,19 +17,15 @@ def message_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout({name: fields[name] for name in ("kind", *FLOW, "sequence")})
 
 
-def message_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of control messages received from a link.
-
-    Members
-    -------
-    valid : Out(1)
-        High for one cycle per message.
-    payload : Out(message_layout(spec))
-        The message.
-    """
-    return wiring.Signature({"valid": Out(1), "payload": Out(message_layout(spec))})
-
-
 def message_stream(spec: SwitchSpec) -> stream.Signature:
     """Return the stream of control messages to a link."""
     return stream.Signature(message_layout(spec))
+
+
+class Message(Bundle):
+    """A control message, which is never stalled."""
+
+    valid = member(Out, 1)
+    """High for one cycle per message."""
+    payload: data.View = member(Out, message_layout)
+    """The message."""

@@ -8,16 +8,17 @@ from fred_hw.checks import check_int
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.gates.stream_register import StreamRegister
+from fred_hw.member import member
 from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc
-from .credits import Credits, credit_signature, link_sequence_bits
+from .credits import Credits, link_sequence_bits
 from .crowding import crowding_layout
 from .flit import framed_layout, framed_signature
-from .frame import FramedData, checked_layout, frame_layout, frame_signature
+from .frame import FramedData, checked_layout, frame_layout
 from .framer import Framer
 from .message import message_stream
 from .session import handshake_layout
@@ -39,38 +40,6 @@ class Sender(Unit):
     depth : int
         Flits that fit, 2 or more.
 
-    Members
-    -------
-    credit : In(credit_signature(spec))
-        Credits from the ``Deframer`` of the other direction.
-    space : Out(B)
-        For each of the neighbour's B buffers whether it has space for a largest packet.
-    start : In(B)
-        A packet starts to the buffer; at most one, and only while there is ``space``.
-    length : In(last)
-        Index of its last flit.
-    link_sequence : Out(link_sequence_bits(spec))
-        Sequence number of the last started packet, from the cycle after its start on.
-    wanted : In(B)
-        Buffers for which a packet waits to start: while there is space, their missing credits need
-        not be requested.
-    handshake : In(stream.Signature(handshake_layout()))
-        Handshakes to send, see ``sending_signature``.
-    down, closing, begins, empty : In(1), In(1), In(1), Out(1)
-        See ``sending_signature``. While ``down``, all flits but handshakes are lost.
-    swallows : In(1)
-        Packets may start while ``down``, and are lost, until ``closing``.
-    i : In(frame_signature(spec))
-        Flits.
-    gone : Out(1)
-        High for a cycle for each of these flits that leaves, or is the next to leave.
-    message : In(message_stream(spec))
-        Control messages.
-    crowding : In(crowding_layout())
-        If sources choose routes: load that a router reports.
-    o : Out(framed_signature(spec))
-        The link, from registers.
-
     Timing
     ------
     Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, 1 from ``message``; 1 from
@@ -80,46 +49,49 @@ class Sender(Unit):
     Reset : forgets flits inside, sequence numbers and limits; reset the neighbour with it.
     """
 
-    credit: Credits
-    space: Signal
-    start: Signal
-    length: Signal
-    link_sequence: Signal
-    wanted: Signal
-    handshake: stream.Interface
-    down: Signal
-    closing: Signal
-    begins: Signal
-    empty: Signal
-    swallows: Signal
-    i: FramedData
-    gone: Signal
-    message: stream.Interface
-    crowding: data.View
-    o: stream.Interface
+    credit: Credits = member(In, lambda u: Credits.signature(u.spec))
+    """Credits from the ``Deframer`` of the other direction."""
+    space = member(Out, lambda u: len(u.spec.protocol.buffers))
+    """For each of the neighbour's B buffers whether it has space for a largest packet."""
+    start = member(In, lambda u: len(u.spec.protocol.buffers))
+    """A packet starts to the buffer; at most one, and only while there is ``space``."""
+    length = member(In, lambda u: u.spec.protocol.fields["last"])
+    """Index of its last flit."""
+    link_sequence = member(Out, lambda u: link_sequence_bits(u.spec))
+    """Sequence number of the last started packet, from the cycle after its start on."""
+    wanted = member(In, lambda u: len(u.spec.protocol.buffers))
+    """Buffers for which a packet waits to start: while there is space, their missing credits need
+    not be requested."""
+    handshake: stream.Interface = member(In, stream.Signature(handshake_layout()))
+    """Handshakes to send, see ``Sending``."""
+    down = member(In, 1)
+    """See ``Sending``. While high, all flits but handshakes are lost."""
+    closing = member(In, 1)
+    """See ``Sending``."""
+    begins = member(In, 1)
+    """See ``Sending``."""
+    swallows = member(In, 1)
+    """Packets may start while ``down``, and are lost, until ``closing``."""
+    empty = member(Out, 1)
+    """See ``Sending``."""
+    i: FramedData = member(In, lambda u: FramedData.signature(u.spec))
+    """Flits."""
+    gone = member(Out, 1)
+    """High for a cycle for each of these flits that leaves, or is the next to leave."""
+    message: stream.Interface = member(In, lambda u: message_stream(u.spec))
+    """Control messages."""
+    crowding: data.View = member(
+        In, crowding_layout(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """If sources choose routes: load that a router reports."""
+    o: stream.Interface = member(Out, lambda u: framed_signature(u.spec))
+    """The link, from registers."""
 
     def __init__(self, *, spec: SwitchSpec, depth: int) -> None:
         self.spec = check_spec("Sender", spec)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
-        buffers = len(spec.protocol.buffers)
-        members = {
-            "credit": In(credit_signature(spec)),
-            "space": Out(buffers),
-            "start": In(buffers),
-            "length": In(spec.protocol.fields["last"]),
-            "link_sequence": Out(link_sequence_bits(spec)),
-            "wanted": In(buffers),
-            "handshake": In(stream.Signature(handshake_layout())),
-            **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
-            "empty": Out(1),
-            "i": In(frame_signature(spec)),
-            "gone": Out(1),
-            "message": In(message_stream(spec)),
-            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
-            "o": Out(framed_signature(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         framer = place(m, "framer", Framer(spec=self.spec))

@@ -6,39 +6,12 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import HANDSHAKE_FIELDS, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-__all__ = [
-    "Handshake",
-    "LinkSession",
-    "Session",
-    "handshake_layout",
-    "handshake_signature",
-    "join_session",
-    "sending_signature",
-    "session_signature",
-]
-
-
-class Handshake(wiring.PureInterface):
-    """A received handshake message (handshake) of a link."""
-
-    valid: Signal
-    payload: data.View
-
-
-class Session(wiring.PureInterface):
-    """State of a session: whether the link may carry packets, and handshake messages."""
-
-    came: Handshake
-    handshake: stream.Interface
-    down: Signal
-    closing: Signal
-    begins: Signal
-    refused: Signal
-    empty: Signal
+__all__ = ["Handshake", "LinkSession", "Sending", "Session", "handshake_layout", "join_session"]
 
 
 def handshake_layout() -> data.StructLayout:
@@ -46,57 +19,41 @@ def handshake_layout() -> data.StructLayout:
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HANDSHAKE_FIELDS})
 
 
-def handshake_signature() -> wiring.Signature:
-    """Return the signature of received handshake messages.
+class Handshake(Bundle):
+    """Received handshake messages of a link."""
 
-    Members
-    -------
-    valid, payload : Out(1), Out(handshake_layout())
-        High for a cycle with each handshake; its contents.
-    """
-    return wiring.Signature({"valid": Out(1), "payload": Out(handshake_layout())})
+    valid = member(Out, 1)
+    """High for a cycle with each handshake."""
+    payload: data.View = member(Out, handshake_layout())
+    """Contents of the handshake."""
 
 
-def sending_signature() -> wiring.Signature:
-    """Return the signature of a session, as seen by the sending unit of a link.
+class Sending(Bundle):
+    """State of a session for the sending unit of a link, as seen by the session."""
 
-    Members
-    -------
-    handshake : Out(stream.Signature(handshake_layout()))
-        Handshake to send, before all other flits.
-    down : Out(1)
-        Only handshakes are sent and accepted; other flits are lost.
-    closing : Out(1)
-        No packet may start from the next cycle on.
-    begins : Out(1)
-        Sequence numbers restart at 0, and no limits are known; those of this end are reported.
-    empty : In(1)
-        All started packets have left.
-    """
-    members = {
-        "handshake": Out(stream.Signature(handshake_layout())),
-        "down": Out(1),
-        "closing": Out(1),
-        "begins": Out(1),
-        "empty": In(1),
-    }
-    return wiring.Signature(members)
+    handshake: stream.Interface = member(Out, stream.Signature(handshake_layout()))
+    """Handshake to send, before all other flits."""
+    down = member(Out, 1)
+    """Only handshakes are sent and accepted; other flits are lost."""
+    closing = member(Out, 1)
+    """No packet may start from the next cycle on."""
+    begins = member(Out, 1)
+    """Sequence numbers restart at 0, and no limits are known; those of this end are reported."""
+    empty = member(In, 1)
+    """All started packets have left."""
 
 
-def session_signature() -> wiring.Signature:
-    """Return the signature of a session, for receiver and sender of a port.
+class Receiving(Bundle):
+    """State of a session for the receiving unit of a link, as seen by the session."""
 
-    Members
-    -------
-    came : In(handshake_signature())
-        Received handshakes.
-    refused : Out(1)
-        High for a cycle for each handshake of an incompatible neighbour.
-    <the others>
-        See :func:`sending_signature`.
-    """
-    sending = sending_signature().members
-    return wiring.Signature({"came": In(handshake_signature()), "refused": Out(1), **sending})
+    came: Handshake = member(In, Handshake.signature())
+    """Received handshakes."""
+    refused = member(Out, 1)
+    """High for a cycle for each handshake of an incompatible neighbour."""
+
+
+class Session(Sending, Receiving):
+    """State of a session, for receiver and sender of a port."""
 
 
 def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
@@ -110,7 +67,7 @@ def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
         The session.
     receiver, sender : units
         Units with ``handshake`` and ``down`` as in ``Deframer``, and with the members of
-        :func:`sending_signature`.
+        ``Sending``.
     """
     wiring.connect(m, receiver.handshake, link.came)
     wiring.connect(m, link.handshake, sender.handshake)
@@ -135,15 +92,6 @@ class LinkSession(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    session_id : In(8)
-        Session ID of this end; constant between resets, and changed by each.
-    link : Out(session_signature())
-        Connection to the units of the link.
-    up : Out(1)
-        The link is up.
-
     Timing
     ------
     Latency : 1 cycle from a handshake to ``up``, 2 to ``link.handshake``, 4 if it has another
@@ -154,19 +102,17 @@ class LinkSession(Unit):
     Reset : down, and the session ID of the other end is unknown.
     """
 
-    session_id: Signal
-    link: Session
-    up: Signal
+    session_id = member(In, HEADER_FIELDS["session_id"].bits)
+    """Session ID of this end; constant between resets, and changed by each."""
+    link: Session = member(Out, Session.signature())
+    """Connection to the units of the link."""
+    up = member(Out, 1)
+    """The link is up."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("LinkSession", spec)
         self.unit_name = f"link_session_t{spec.protocol.timeout_cycles}_d{spec.digest:x}"
-        members = {
-            "session_id": In(HEADER_FIELDS["session_id"].bits),
-            "link": Out(session_signature()),
-            "up": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         link, came, handshake = self.link, self.link.came.payload, self.link.handshake

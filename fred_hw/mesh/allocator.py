@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 
 from fred_hw.checks import check_int
 from fred_hw.protocol import channels_suffix
-from fred_hw.switch.matching import Matching, matching_members
+from fred_hw.switch.matching import Matching
 
 __all__ = ["Allocator"]
 
@@ -27,25 +27,6 @@ class Allocator(Matching):
     channels : int, optional
         Virtual channels of each urgency class, 1 or 2: inputs have B buffers, 3 of each channel.
 
-    Members
-    -------
-    coming : In(ArrayLayout(P, B)).array(P)
-        Output of the next packet of each input and buffer, one-hot or 0.
-    space : In(B).array(P)
-        Buffers behind each output that have space for a packet.
-    onto : In(ArrayLayout(P, channels)).array(P)
-        With two ``channels``, for each input and its channel: the outputs by which packets go on by
-        channel 1. The same in all cycles.
-    starts : In(P)
-        Inputs that start a packet on their path.
-    holds, closing : In(P), In(P)
-        Inputs whose packet continues after this cycle, so that their path must stay; and those of
-        them whose packet ends with its next flit, which may arrive in the next cycle.
-    destination_of, circuit_of : Out(P).array(P), Out(range(B)).array(P)
-        Output to which each input has a path, one-hot or 0; and the buffer of the path's packet.
-    circuit_to : Out(range(B)).array(P)
-        Buffer behind each output for the packet of its path.
-
     Timing
     ------
     Latency : 1 cycle from a packet that comes to its path.
@@ -63,7 +44,7 @@ class Allocator(Matching):
         self.port_count = check_int("Allocator ports", ports, minimum=2)
         self.channels = check_int("Allocator channels", channels, minimum=1, maximum=2)
         self.unit_name = f"allocator_p{ports}{channels_suffix(channels)}"
-        super().__init__(matching_members(ports, channels))
+        super().__init__()
 
     def build(self, m: Module) -> None:
         self.match(m)

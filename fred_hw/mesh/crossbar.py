@@ -4,8 +4,9 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import Flit
 from fred_hw.gates.select import one_hot_mux
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 __all__ = ["Crossbar"]
@@ -21,15 +22,6 @@ class Crossbar(Unit):
     width : int
         Bits of a flit, 1 or more.
 
-    Members
-    -------
-    i : In(flit_signature(width)).array(P)
-        Flits.
-    paths : In(P).array(P)
-        Input of each output's next flit, one-hot, a cycle before the flit.
-    o : Out(flit_signature(width)).array(P)
-        The same flits, at their outputs.
-
     Timing
     ------
     Latency : 1 cycle.
@@ -43,21 +35,18 @@ class Crossbar(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    i: list[Flit]
-    paths: list[Signal]
-    o: list[Flit]
+    i: list[Flit] = member(In, lambda u: Flit.signature(u.width), array=lambda u: u.ports)
+    """Flits."""
+    paths: list[Signal] = member(In, lambda u: u.ports, array=lambda u: u.ports)
+    """Input of each output's next flit, one-hot, a cycle before the flit."""
+    o: list[Flit] = member(Out, lambda u: Flit.signature(u.width), array=lambda u: u.ports)
+    """The same flits, at their outputs."""
 
     def __init__(self, *, ports: int, width: int) -> None:
         self.ports = check_int("Crossbar ports", ports, minimum=2)
         self.width = check_int("Crossbar width", width, minimum=1)
         self.unit_name = f"crossbar_p{ports}_w{width}"
-        flit = flit_signature(width)
-        members = {
-            "i": In(flit).array(ports),
-            "paths": In(ports).array(ports),
-            "o": Out(flit).array(ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         there = Cat(one.valid for one in self.i)

@@ -1,14 +1,13 @@
 """Acks and nacks of unicasts, from router inputs to outputs."""
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.descriptor import FLOW
-from fred_hw.link.message import Message, message_layout, message_signature, message_stream
+from fred_hw.link.message import Message, message_layout, message_stream
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.message_queue import MessageQueue
 from fred_hw.switch.ports.signatures import port_bits
@@ -32,18 +31,6 @@ class MessageCrossing(Unit):
     spec : SwitchSpec
         Sizes of the router.
 
-    Members
-    -------
-    i : In(message_signature(spec)).array(P)
-        Messages about unicasts.
-    exits : In(port_bits(spec)).array(P)
-        Outputs by which they leave.
-    o : Out(message_stream(spec)).array(P)
-        The same messages, at their outputs.
-    lost : Out(P)
-        High for a cycle for each message that is lost at an input, or at an output of that number;
-        two in the same cycle count once.
-
     Timing
     ------
     Latency : 2 cycles from ``i`` to ``o``.
@@ -57,21 +44,22 @@ class MessageCrossing(Unit):
         ``spec`` is no specification.
     """
 
-    i: list[Message]
-    exits: list[Signal]
-    o: list[stream.Interface]
-    lost: Signal
+    i: list[Message] = member(In, lambda u: Message.signature(u.spec), array=lambda u: u.spec.ports)
+    """Messages about unicasts."""
+    exits: list[Signal] = member(In, lambda u: port_bits(u.spec), array=lambda u: u.spec.ports)
+    """Outputs by which they leave."""
+    o: list[stream.Interface] = member(
+        Out, lambda u: message_stream(u.spec), array=lambda u: u.spec.ports
+    )
+    """The same messages, at their outputs."""
+    lost = member(Out, lambda u: u.spec.ports)
+    """High for a cycle for each message that is lost at an input, or at an output of that number;
+    two in the same cycle count once."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("MessageCrossing", spec)
         self.unit_name = f"message_crossing_p{spec.ports}_{spec.protocol.suffix}"
-        members: dict[str, Any] = {
-            "i": In(message_signature(spec)).array(spec.ports),
-            "exits": In(port_bits(spec)).array(spec.ports),
-            "o": Out(message_stream(spec)).array(spec.ports),
-            "lost": Out(spec.ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports, bits = range(self.spec.ports), port_bits(self.spec)

@@ -1,12 +1,11 @@
 """Queue of one virtual channel of a router's port."""
 
-from typing import Any
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from fred_hw.link.descriptor import FLOW, route_fields
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.flit_queue import FlitQueue
 from fred_hw.switch.ports.signatures import port_bits
@@ -42,30 +41,6 @@ class PacketQueue(FlitQueue):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    arrives, mark, incoming : In(1), In(stamp_layout(spec)), In(1)
-        A flit arrives, with its mark; whether more of the previous flit's packet may arrive.
-    ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is space for a flit, which is lost otherwise; flits inside, where a departing
-        flit counts for one cycle more.
-    tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
-        Positions of the payload of an arriving flit, and of the head.
-    tick : In(1)
-        Periodic pulse of one cycle.
-    waiting, descriptor : Out(1), Out(packet_layout(spec))
-        A packet may start, and its descriptor.
-    start, take, finish : In(1)
-        Start it, together with ``take``; take a flit; end the packet.
-    valid, last : Out(1), Out(1)
-        A flit is present; it ends the packet.
-    broken : Out(1)
-        The rest of the packet is missing and will not arrive.
-    stuck : Out(1)
-        High for a cycle when a packet is dropped.
-    enters, leaves : Out(1)
-        Likewise, when the first flit of a packet arrives, and when it leaves.
-
     Timing
     ------
     Latency : 1 cycle from a flit to the head; likewise from the second ``tick`` to ``stuck``.
@@ -80,24 +55,16 @@ class PacketQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    tick: Signal
+    tick = member(In, 1)
+    """Periodic pulse of one cycle."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
+    start, take, finish, mark = FlitQueue.start, FlitQueue.take, FlitQueue.finish, FlitQueue.mark
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PacketQueue", spec)
         self.unit_name = f"packet_queue_p{spec.ports}_{spec.protocol.suffix}"
-        depth = spec.protocol.buffer_flits
-        inputs = ("arrives", "incoming", "tick", "start", "take", "finish")
-        outputs = ("ready", "waiting", "valid", "last", "broken", "stuck", "enters", "leaves")
-        members: dict[str, Any] = {
-            **dict.fromkeys(inputs, In(1)),
-            **dict.fromkeys(outputs, Out(1)),
-            "mark": In(stamp_layout(spec)),
-            "used": Out(range(depth + 1)),
-            "tail": Out(range(depth)),
-            "place": Out(range(depth)),
-            "descriptor": Out(packet_layout(spec)),
-        }
-        super().__init__(members)
+        self.layout = stamp_layout(spec)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         head = self.advance(m)

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -25,17 +26,6 @@ class RouteChoice(Unit):
     spec : SwitchSpec
         Sizes, of a mesh whose sources choose routes.
 
-    Members
-    -------
-    source, destination : In(7), In(7)
-        Addresses of source and destination.
-    crowding : In(crowding_layout())
-        Load that the router reports for its outputs.
-    forks : Out(1)
-        There are two outputs.
-    named, other : Out(4), Out(4)
-        Packets that wait for the output given by the addresses, and for the other one.
-
     Timing
     ------
     Latency : none.
@@ -51,12 +41,18 @@ class RouteChoice(Unit):
 
     clocked = resettable = False
 
-    source: Signal
-    destination: Signal
-    crowding: data.View
-    forks: Signal
-    named: Signal
-    other: Signal
+    source = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of the source."""
+    destination = member(In, lambda u: u.spec.protocol.fields["source"])
+    """Address of the destination."""
+    crowding: data.View = member(In, crowding_layout())
+    """Load that the router reports for its outputs."""
+    forks = member(Out, 1)
+    """There are two outputs."""
+    named = member(Out, CROWDING_BITS)
+    """Packets that wait for the output given by the addresses."""
+    other = member(Out, CROWDING_BITS)
+    """Packets that wait for the other output."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("RouteChoice", spec)
@@ -68,16 +64,7 @@ class RouteChoice(Unit):
         assert isinstance(routes, MeshShape)
         self.routes = routes
         self.unit_name = f"route_choice_{routes.shape_name}"
-        address = spec.protocol.fields["source"]
-        members = {
-            "source": In(address),
-            "destination": In(address),
-            "crowding": In(crowding_layout()),
-            "forks": Out(1),
-            "named": Out(CROWDING_BITS),
-            "other": Out(CROWDING_BITS),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         here, end = (self._place(m, name) for name in ("source", "destination"))

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit
@@ -108,19 +109,6 @@ class RouteComputation(Unit):
     directions : sequence of str
         Ports that the router has, 2 or more of ``DIRECTIONS`` in their order.
 
-    Members
-    -------
-    destination, source : In(7)
-        Addresses of the ends.
-    alternate : In(1)
-        If sources choose: the packet takes the route that addresses alone do not select.
-    here : In(position_layout(mesh))
-        Position of the router.
-    exit : Out(port_bits(spec))
-        Place of the port among ``directions``.
-    astray : Out(1)
-        There is no such destination, or no port that leads there.
-
     Timing
     ------
     Latency : none.
@@ -136,28 +124,25 @@ class RouteComputation(Unit):
 
     clocked = resettable = False
 
-    destination: Signal
-    source: Signal
-    alternate: Signal
-    here: data.View
-    exit: Signal
-    astray: Signal
+    destination = member(In, lambda u: u.spec.protocol.fields["destination"])
+    """Address of the destination."""
+    source = member(In, lambda u: u.spec.protocol.fields["destination"])
+    """Address of the source."""
+    here: data.View = member(In, lambda u: position_layout(u.mesh))
+    """Position of the router."""
+    alternate = member(In, 1, when=lambda u: ROUTINGS[u.mesh.routing].chooses)
+    """If sources choose: the packet takes the route that addresses alone do not select."""
+    exit = member(Out, lambda u: port_bits(u.spec))
+    """Place of the port among ``directions``."""
+    astray = member(Out, 1)
+    """There is no such destination, or no port that leads there."""
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
         self.mesh = check_mesh("RouteComputation", mesh)
         self.directions = check_directions("RouteComputation", directions)
         self.spec: SwitchSpec = mesh.router(self.directions)
         self.unit_name = f"route_computation_{router_shape_name(mesh, directions)}"
-        address = self.spec.protocol.fields["destination"]
-        members = {
-            "destination": In(address),
-            "source": In(address),
-            "here": In(position_layout(mesh)),
-            **({"alternate": In(1)} if ROUTINGS[mesh.routing].chooses else {}),
-            "exit": Out(port_bits(self.spec)),
-            "astray": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         end, routing = self._end(m), ROUTINGS[self.mesh.routing]

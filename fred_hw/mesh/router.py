@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux, selected, sum_of
 from fred_hw.gates.wire import wire
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
 from fred_hw.link.session import LinkSession, join_session
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.unicast_sequencer import UnicastSequencer
@@ -50,26 +51,6 @@ class MeshRouter(Unit):
     directions : sequence of str
         Ports that the router has, 2 or more of ``DIRECTIONS`` in their order.
 
-    Members
-    -------
-    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from port k, its number among ``DIRECTIONS``; see docs/reference/protocol.md.
-        ``tready`` is always high. ``tlast`` is ignored, since the header has the same information.
-    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
-        Flits to port k.
-    position : In(position_layout(mesh))
-        Column of the router in the low bits, row above; constant.
-    session_id : In(8)
-        Session ID: another number after each reset, constant between resets.
-    up : Out(P)
-        Links that are up, a bit for each port of the router.
-    errors : Out(6)
-        High for a cycle when a port detects an error: ``length``, ``kind``, ``overflow``,
-        ``stuck``, ``route``, ``partner``, from bit 0 on.
-    dropped : Out(1)
-        High for a cycle when a port drops a flit or a message. A packet that waited too long at the
-        long at the head of a queue is reported by ``errors`` alone.
-
     Timing
     ------
     Latency : 8 cycles, from the first flit of a lone packet on a port to the same flit offered; 4
@@ -85,30 +66,31 @@ class MeshRouter(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    position: data.View
-    session_id: Signal
-    up: Signal
-    errors: Signal
-    dropped: Signal
+    link_axes = members(lambda u: axis_members(u.spec.data_width, u.numbers))
+    """Flits from (``s<k>_axis``) and to (``m<k>_axis``) port k, its number among
+    ``DIRECTIONS``; see docs/reference/protocol.md. ``s<k>_axis_tready`` is always high.
+    ``s<k>_axis_tlast`` is ignored, since the header has the same information."""
+    position: data.View = member(In, lambda u: position_layout(u.mesh))
+    """Column of the router in the low bits, row above; constant."""
+    session_id = member(In, HEADER_FIELDS["session_id"].bits)
+    """Session ID: another number after each reset, constant between resets."""
+    up = member(Out, lambda u: len(u.directions))
+    """Links that are up, a bit for each port of the router."""
+    errors = member(Out, len(ERRORS))
+    """High for a cycle when a port detects an error: ``length``, ``kind``, ``overflow``, ``stuck``,
+    ``route``, ``partner``, from bit 0 on."""
+    dropped = member(Out, 1)
+    """High for a cycle when a port drops a flit or a message. A packet that waited too long at the
+    head of a queue is reported by ``errors`` alone."""
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
         self.mesh = check_mesh("MeshRouter", mesh)
         self.directions = check_directions("MeshRouter", directions)
-        self.spec = spec = mesh.router(self.directions)
+        self.spec = mesh.router(self.directions)
         sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
         self.unit_name = f"mesh_router_{router_shape_name(mesh, self.directions)}_{sizes}"
         self.numbers = [DIRECTIONS.index(one) for one in self.directions]
-        members: dict[str, Member] = {}
-        for number in self.numbers:
-            members |= axis_members(number, spec.data_width)
-        members |= {
-            "position": In(position_layout(mesh)),
-            "session_id": In(HEADER_FIELDS["session_id"].bits),
-            "up": Out(len(self.directions)),
-            "errors": Out(len(ERRORS)),
-            "dropped": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec, ports = self.spec, range(self.spec.ports)

@@ -1,24 +1,17 @@
 """Input of a router: one queue per buffer of a virtual channel."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_kind
-from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import selected
-from fred_hw.link.credits import credit_signature
-from fred_hw.link.flit import link_flit_signature
-from fred_hw.link.message import message_signature
-from fred_hw.link.session import handshake_signature
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import ALTERNATE
-from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
-from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import place
 
 from .packet_queue import PacketQueue, packet_layout
@@ -30,52 +23,34 @@ from .route_computation import (
 )
 from .spec import MeshSpec, check_mesh
 
-__all__ = ["Heads", "RouterInput", "heads_signature"]
+__all__ = ["Heads", "RouterInput"]
 
 
-class Heads(wiring.PureInterface):
+class Heads(Bundle):
     """Packets at the heads of an input's queues, and the fate of the chosen one."""
 
-    coming: data.View
-    here: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
-    descriptor: data.View
-    circuit: Signal
-    start: Signal
-    take: Signal
-    finish: Signal
-
-
-def heads_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the packets at a router input.
-
-    Members
-    -------
-    coming : Out(ArrayLayout(P, B))
-        Output of the next packet of each of the B buffers; see ``NextUnicast``.
-    here : Out(B)
-        Whether that packet may start, for each buffer.
-    valid, last, broken : Out(B)
-        For each buffer: a flit is at its head; it ends the packet; the rest of the packet is
-        missing and will not arrive.
-    descriptor : Out(packet_layout(spec))
-        Descriptor of the packet of the buffer ``circuit``.
-    circuit : In(circuit)
-        Buffer that has a path.
-    start, take, finish : In(1)
-        Start its packet, take a flit of it, end it; see ``PacketQueue``.
-    """
-    buffers = len(spec.protocol.buffers)
-    members = {
-        "coming": Out(data.ArrayLayout(spec.ports, buffers)),
-        **dict.fromkeys(("here", "valid", "last", "broken"), Out(buffers)),
-        "descriptor": Out(packet_layout(spec)),
-        "circuit": In(spec.protocol.fields["circuit"]),
-        **dict.fromkeys(("start", "take", "finish"), In(1)),
-    }
-    return wiring.Signature(members)
+    coming: data.View = member(
+        Out, lambda spec: data.ArrayLayout(spec.ports, len(spec.protocol.buffers))
+    )
+    """Output of the next packet of each of the B buffers; see ``NextUnicast``."""
+    here = member(Out, lambda spec: len(spec.protocol.buffers))
+    """Whether that packet may start, for each buffer."""
+    valid = member(Out, lambda spec: len(spec.protocol.buffers))
+    """For each buffer: a flit is at its head."""
+    last = member(Out, lambda spec: len(spec.protocol.buffers))
+    """For each buffer: that flit ends the packet."""
+    broken = member(Out, lambda spec: len(spec.protocol.buffers))
+    """For each buffer: the rest of the packet is missing and will not arrive."""
+    descriptor: data.View = member(Out, packet_layout)
+    """Descriptor of the packet of the buffer ``circuit``."""
+    circuit = member(In, lambda spec: spec.protocol.fields["circuit"])
+    """Buffer that has a path."""
+    start = member(In, 1)
+    """Start the buffer's packet; see ``PacketQueue``."""
+    take = member(In, 1)
+    """Take a flit of the packet."""
+    finish = member(In, 1)
+    """End the packet."""
 
 
 class RouterInput(Arrivals):
@@ -89,28 +64,6 @@ class RouterInput(Arrivals):
         Ports of the router, 2 or more of ``DIRECTIONS`` in their order.
     outside : bool, optional
         Whether the link leads to an NPU, and so has one virtual channel per class.
-
-    Members
-    -------
-    i : In(link_flit_signature(spec))
-        Flits from outside.
-    position : In(position_layout(mesh))
-        Position of the router.
-    tick : In(1)
-        Periodic pulse of one cycle; see ``PacketQueue``.
-    head : Out(heads_signature(spec))
-        Packets that may start, and the control of one.
-    flit : Out(flit_signature(data_width))
-        The flits that are taken.
-    credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``; messages about unicasts only.
-    handshake, down : Out(handshake_signature()), In(1)
-        See ``session_signature``.
-    exit : Out(port_bits(spec))
-        Port by which a ``message`` leaves.
-    came, dropped, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle for each accepted and dropped flit, and for errors; ``route`` for each
-        packet and message without a route, which includes all those of phases.
 
     Timing
     ------
@@ -126,9 +79,17 @@ class RouterInput(Arrivals):
         A parameter has a wrong type, or is out of range.
     """
 
-    position: data.View
-    tick: Signal
-    head: Heads
+    position: data.View = member(In, lambda u: position_layout(u.mesh))
+    """Position of the router."""
+    tick = member(In, 1)
+    """Periodic pulse of one cycle; see ``PacketQueue``."""
+    head: Heads = member(Out, lambda u: Heads.signature(u.spec))
+    """Packets that may start, and the control of one."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
+    flit, credit, message = Arrivals.flit, Arrivals.credit, Arrivals.message
+    handshake, down, exit, came = Arrivals.handshake, Arrivals.down, Arrivals.exit, Arrivals.came
+    dropped, length, kind = Arrivals.dropped, Arrivals.length, Arrivals.kind
+    overflow, stuck, route = Arrivals.overflow, Arrivals.stuck, Arrivals.route
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str], outside: bool = False) -> None:
         self.mesh = check_mesh("RouterInput", mesh)
@@ -137,21 +98,7 @@ class RouterInput(Arrivals):
         self.spec = spec = mesh.router(self.directions, outside=outside)
         shape = router_shape_name(mesh, directions)
         self.unit_name = f"router_input_{shape}_w{spec.data_width}_{spec.protocol.suffix}"
-        strobes = ("came", "dropped", "length", "kind", "overflow", "stuck", "route")
-        members: dict[str, Any] = {
-            "i": In(link_flit_signature(spec)),
-            "position": In(position_layout(mesh)),
-            "tick": In(1),
-            "head": Out(heads_signature(spec)),
-            "flit": Out(flit_signature(spec.data_width)),
-            "credit": Out(credit_signature(spec)),
-            "message": Out(message_signature(spec)),
-            "handshake": Out(handshake_signature()),
-            "down": In(1),
-            "exit": Out(port_bits(spec)),
-            **dict.fromkeys(strobes, Out(1)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         names = self.spec.protocol.buffers

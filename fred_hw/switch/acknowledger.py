@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fsm import Fsm
 from fred_hw.link.descriptor import FLOW
-from fred_hw.link.message import Message, message_layout, message_signature, message_stream
+from fred_hw.link.message import Message, message_layout, message_stream
+from fred_hw.member import member
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -17,8 +18,8 @@ from fred_hw.unit import Unit, place
 from .case_queue import CaseQueue
 from .flow_progress import FlowProgress, Progress
 from .message_queue import MessageQueue
-from .phase_table import TableRead, restart_layout, table_read_signature
-from .ports.signatures import Due, Event, due_signature, event_signature, port_bits
+from .phase_table import TableRead, restart_layout
+from .ports.signatures import Due, Event, port_bits
 
 __all__ = ["Acknowledger"]
 
@@ -79,30 +80,6 @@ class Acknowledger(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    message : In(message_signature(spec)).array(P)
-        Messages from the neighbours.
-    exits : In(ArrayLayout(port_bits(spec), P))
-        Ports by which messages about unicasts leave.
-    event : In(event_signature(spec)).array(P)
-        Events of the input ports.
-    restart : In(stream.Signature(restart_layout(spec)))
-        Flows whose numbers restart at 0, and their generation.
-    flows : Out(table_read_signature(spec))
-        Phase to be looked up.
-    due : In(due_signature(spec)).array(P)
-        Expected numbers at the ports, with their generation; no packet may start while one is
-        written.
-    reply : Out(message_stream(spec)).array(P)
-        Messages to the neighbours.
-    retransmit : Out(P)
-        High for a cycle for each source that has to retransmit.
-    lost : Out(P)
-        High for a cycle when a message from or to a port is lost; see ``MessageQueue``.
-    ready : Out(1)
-        Low after a reset until the last number is written.
-
     Timing
     ------
     Latency : 7 cycles from a message to the first that it causes and to ``due.write``, 6 to
@@ -118,34 +95,37 @@ class Acknowledger(Unit):
         ``spec`` is no specification.
     """
 
-    message: list[Message]
-    exits: data.View
-    event: list[Event]
-    restart: stream.Interface
-    flows: TableRead
-    due: list[Due]
-    reply: list[stream.Interface]
-    retransmit: Signal
-    lost: Signal
-    ready: Signal
+    message: list[Message] = member(
+        In, lambda u: Message.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Messages from the neighbours."""
+    exits: data.View = member(In, lambda u: data.ArrayLayout(port_bits(u.spec), u.spec.ports))
+    """Ports by which messages about unicasts leave."""
+    event: list[Event] = member(In, lambda u: Event.signature(u.spec), array=lambda u: u.spec.ports)
+    """Events of the input ports."""
+    restart: stream.Interface = member(In, lambda u: stream.Signature(restart_layout(u.spec)))
+    """Flows whose numbers restart at 0, and their generation."""
+    flows: TableRead = member(Out, lambda u: TableRead.signature(u.spec))
+    """Phase to be looked up."""
+    due: list[Due] = member(In, lambda u: Due.signature(u.spec), array=lambda u: u.spec.ports)
+    """Expected numbers at the ports, with their generation; no packet may start while one is
+    written."""
+    reply: list[stream.Interface] = member(
+        Out, lambda u: message_stream(u.spec), array=lambda u: u.spec.ports
+    )
+    """Messages to the neighbours."""
+    retransmit = member(Out, lambda u: u.spec.ports)
+    """High for a cycle for each source that has to retransmit."""
+    lost = member(Out, lambda u: u.spec.ports)
+    """High for a cycle when a message from or to a port is lost; see ``MessageQueue``."""
+    ready = member(Out, 1)
+    """Low after a reset until the last number is written."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Acknowledger", spec)
         ports = spec.ports
         self.unit_name = f"acknowledger_m{spec.middle_switches}_p{ports}_{spec.protocol.suffix}"
-        members = {
-            "message": In(message_signature(spec)).array(ports),
-            "exits": In(data.ArrayLayout(port_bits(spec), ports)),
-            "event": In(event_signature(spec)).array(ports),
-            "restart": In(stream.Signature(restart_layout(spec))),
-            "flows": Out(table_read_signature(spec)),
-            "due": In(due_signature(spec)).array(ports),
-            "reply": Out(message_stream(spec)).array(ports),
-            "retransmit": Out(ports),
-            "lost": Out(ports),
-            "ready": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec, ports = self.spec, self.spec.ports

@@ -8,13 +8,14 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_grant, one_hot_mux
 from fred_hw.link.descriptor import FLOW
-from fred_hw.link.message import Message, message_layout, message_signature
+from fred_hw.link.message import Message, message_layout
+from fred_hw.member import member
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .message_queue import MessageQueue
-from .ports.signatures import Event, event_signature, port_bits
+from .ports.signatures import Event, port_bits
 
 __all__ = ["CaseQueue", "case_layout"]
 
@@ -50,21 +51,6 @@ class CaseQueue(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    message : In(message_signature(spec)).array(P)
-        Messages from the neighbours, each port with a ``MessageQueue``.
-    exits : In(ArrayLayout(port_bits(spec), P))
-        Ports by which messages about unicasts leave.
-    event : In(event_signature(spec)).array(P)
-        Events of the input ports, which follow the messages in each round.
-    found, pick : Out(1), In(1)
-        There is one; take it. Neither counts in the cycle after ``pick``, in which it leaves.
-    served : Out(case_layout(spec))
-        The message or event that was taken, from the next cycle on.
-    lost : Out(P)
-        High for a cycle for each port that loses a message.
-
     Timing
     ------
     Latency : 1 cycle from a message to ``found``, none from an event; 1 cycle from ``pick`` to
@@ -79,27 +65,28 @@ class CaseQueue(Unit):
         ``spec`` is no specification.
     """
 
-    message: list[Message]
-    exits: data.View
-    event: list[Event]
-    found: Signal
-    pick: Signal
-    served: data.View
-    lost: Signal
+    message: list[Message] = member(
+        In, lambda u: Message.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Messages from the neighbours, each port with a ``MessageQueue``."""
+    exits: data.View = member(In, lambda u: data.ArrayLayout(port_bits(u.spec), u.spec.ports))
+    """Ports by which messages about unicasts leave."""
+    event: list[Event] = member(In, lambda u: Event.signature(u.spec), array=lambda u: u.spec.ports)
+    """Events of the input ports, which follow the messages in each round."""
+    found = member(Out, 1)
+    """There is a message or an event."""
+    pick = member(In, 1)
+    """Take it. Neither ``found`` nor ``pick`` counts in the cycle after ``pick``, in which it
+    leaves."""
+    served: data.View = member(Out, lambda u: case_layout(u.spec))
+    """The message or event that was taken, from the next cycle on."""
+    lost = member(Out, lambda u: u.spec.ports)
+    """High for a cycle for each port that loses a message."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CaseQueue", spec)
         self.unit_name = f"case_queue_p{spec.ports}_{spec.protocol.suffix}"
-        members = {
-            "message": In(message_signature(spec)).array(spec.ports),
-            "exits": In(data.ArrayLayout(port_bits(spec), spec.ports)),
-            "event": In(event_signature(spec)).array(spec.ports),
-            "found": Out(1),
-            "pick": In(1),
-            "served": Out(case_layout(spec)),
-            "lost": Out(spec.ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports

@@ -1,11 +1,12 @@
 """Head of the virtual channel served at a port."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
@@ -21,19 +22,6 @@ class CircuitChoice(Unit):
     ----------
     width : int
         Bits of a channel's value, 1 or more.
-
-    Members
-    -------
-    online : In(1)
-        Whether unicasts are served.
-    phase, unicast : In(3), In(2)
-        Virtual channel of the served phase, one-hot, and channel number of the unicast.
-    values : In(ArrayLayout(width, 3))
-        Value of each channel.
-    circuit : Out(2)
-        The channel that is served.
-    of_phase, of_unicast : Out(width), Out(width)
-        Values of the channels of the phase, and of the unicast.
 
     Timing
     ------
@@ -51,27 +39,25 @@ class CircuitChoice(Unit):
 
     clocked = resettable = False
 
-    online: Signal
-    phase: Signal
-    unicast: Signal
-    values: data.View
-    circuit: Signal
-    of_phase: Signal
-    of_unicast: Signal
+    online = member(In, 1)
+    """Whether unicasts are served."""
+    phase = member(In, DATA_COUNT)
+    """Virtual channel of the served phase, one-hot."""
+    unicast = member(In, 2)
+    """Channel number of the unicast."""
+    values: data.View = member(In, lambda u: data.ArrayLayout(u.width, DATA_COUNT))
+    """Value of each channel."""
+    circuit = member(Out, 2)
+    """The channel that is served."""
+    of_phase = member(Out, lambda u: u.width)
+    """Value of the phase's channel."""
+    of_unicast = member(Out, lambda u: u.width)
+    """Value of the unicast's channel."""
 
     def __init__(self, *, width: int) -> None:
         self.width = check_int("CircuitChoice width", width, minimum=1)
         self.unit_name = f"circuit_choice_w{width}"
-        members = {
-            "online": In(1),
-            "phase": In(DATA_COUNT),
-            "unicast": In(2),
-            "values": In(data.ArrayLayout(width, DATA_COUNT)),
-            "circuit": Out(2),
-            "of_phase": Out(width),
-            "of_unicast": Out(width),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.comb += [

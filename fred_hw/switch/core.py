@@ -1,19 +1,18 @@
 """The switch core: ports, scheduler and configuration memory around an interconnect."""
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.control.entry_port import EntryPort, entry_port_signature
-from fred_hw.control.events import count_signature, error_signature
+from fred_hw.control.entry_port import EntryPort
+from fred_hw.control.events import Counts, Errors
 from fred_hw.control.routes import routes_layout
 from fred_hw.control.switch_map import COUNTERS, PORT_CAUSES, PORT_COUNTERS
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of
-from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
-from fred_hw.link.session import Session, join_session, session_signature
+from fred_hw.link.flit import LinkFlit, framed_signature
+from fred_hw.link.session import Session, join_session
+from fred_hw.member import member
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.input_port import InputPort
@@ -47,26 +46,6 @@ class SwitchCore(Unit):
     spec : SwitchSpec
         The switch.
 
-    Members
-    -------
-    i : In(link_flit_signature(spec)).array(P)
-        Packets from the ports.
-    o : Out(framed_signature(spec)).array(P)
-        Packets to the ports.
-    links : In(session_signature()).array(P)
-        Sessions of the links.
-    table : In(entry_port_signature(spec))
-        Writes the entry of a phase, which exists from then on. Its packet numbers restart at 0, and
-        packets of another generation are dropped. All other phases continue.
-    routes : In(routes_layout(spec))
-        Port by which unicasts leave, for each address; written by software.
-    active, phase : Out(1), Out(phase)
-        Whether a phase is served, and which one.
-    counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
-        Events for counters, and errors.
-    queued, unicasts : Out(phases), Out(P)
-        Phases with a packet in a queue of an input port, and input ports with a queued unicast.
-
     Timing
     ------
     Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
@@ -82,36 +61,39 @@ class SwitchCore(Unit):
         ``spec`` is no specification.
     """
 
-    i: list[LinkFlit]
-    o: list[stream.Interface]
-    links: list[Session]
-    table: EntryPort
-    routes: data.View
-    active: Signal
-    phase: Signal
-    counts: wiring.PureInterface
-    errors: wiring.PureInterface
-    queued: Signal
-    unicasts: Signal
+    i: list[LinkFlit] = member(
+        In, lambda u: LinkFlit.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Packets from the ports."""
+    o: list[stream.Interface] = member(
+        Out, lambda u: framed_signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Packets to the ports."""
+    links: list[Session] = member(In, Session.signature(), array=lambda u: u.spec.ports)
+    """Sessions of the links."""
+    table: EntryPort = member(In, lambda u: EntryPort.signature(u.spec))
+    """Writes the entry of a phase, which exists from then on. Its packet numbers restart at 0, and
+    packets of another generation are dropped. All other phases continue."""
+    routes: data.View = member(In, lambda u: routes_layout(u.spec))
+    """Port by which unicasts leave, for each address; written by software."""
+    active = member(Out, 1)
+    """Whether a phase is served."""
+    phase = member(Out, lambda u: u.spec.protocol.fields["phase"])
+    """The served phase."""
+    counts: wiring.PureInterface = member(Out, lambda u: Counts.signature(u.spec))
+    """Events for counters."""
+    errors: wiring.PureInterface = member(Out, lambda u: Errors.signature(u.spec))
+    """Errors of ports."""
+    queued = member(Out, lambda u: u.spec.protocol.phases)
+    """Phases with a packet in a queue of an input port."""
+    unicasts = member(Out, lambda u: u.spec.ports)
+    """Input ports with a queued unicast."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("SwitchCore", spec)
-        protocol, ports = spec.protocol, spec.ports
+        protocol, _ports = spec.protocol, spec.ports
         self.unit_name = f"{spec.name}_core_{protocol.suffix}"
-        members: dict[str, Any] = {
-            "i": In(link_flit_signature(spec)).array(ports),
-            "o": Out(framed_signature(spec)).array(ports),
-            "links": In(session_signature()).array(ports),
-            "table": In(entry_port_signature(spec)),
-            "routes": In(routes_layout(spec)),
-            "active": Out(1),
-            "phase": Out(protocol.fields["phase"]),
-            "counts": Out(count_signature(spec)),
-            "errors": Out(error_signature(spec)),
-            "queued": Out(protocol.phases),
-            "unicasts": Out(ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec = self.spec

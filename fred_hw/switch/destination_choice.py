@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, channels_suffix
 from fred_hw.unit import Unit
 
@@ -28,23 +29,6 @@ class DestinationChoice(Unit):
         Virtual channels of each class, 1 or 2. Sources and the destination have a buffer
         for each, B in all.
 
-    Members
-    -------
-    picks, coming : In(sources).array(B), In(sources).array(B)
-        For each buffer the sources that may send a packet of it next, and the sources whose packet
-        in it has this destination. A source in both requests the destination.
-    onto : In(sources).array(channels)
-        With several ``channels``: the sources whose packets of a channel go on by channel 1.
-    path, starts : In(sources), In(sources)
-        The source that has a path to this destination, one-hot or 0; the sources that start a
-        packet in this cycle.
-    begins : In(1)
-        The chosen source gets a path.
-    chosen : Out(sources)
-        The chosen source, one-hot, or 0 without a request.
-    circuit_to : Out(range(B))
-        Buffer behind the destination for whose packet the current path is.
-
     Timing
     ------
     Latency : none from a request to ``chosen``; 1 cycle from ``begins`` to ``circuit_to``.
@@ -58,31 +42,31 @@ class DestinationChoice(Unit):
         The parameter is not an integer, or below 1.
     """
 
-    picks: list[Signal]
-    coming: list[Signal]
-    onto: list[Signal]
-    path: Signal
-    starts: Signal
-    begins: Signal
-    chosen: Signal
-    circuit_to: Signal
+    picks: list[Signal] = member(In, lambda u: u.sources, array=lambda u: DATA_COUNT * u.channels)
+    """For each buffer the sources that may send a packet of it next."""
+    coming: list[Signal] = member(In, lambda u: u.sources, array=lambda u: DATA_COUNT * u.channels)
+    """For each buffer the sources whose packet in it has this destination. A source in both
+    ``picks`` and ``coming`` requests the destination."""
+    onto: list[Signal] = member(
+        In, lambda u: u.sources, array=lambda u: u.channels, when=lambda u: u.channels > 1
+    )
+    """With several ``channels``: the sources whose packets of a channel go on by channel 1."""
+    path = member(In, lambda u: u.sources)
+    """The source that has a path to this destination, one-hot or 0."""
+    starts = member(In, lambda u: u.sources)
+    """The sources that start a packet in this cycle."""
+    begins = member(In, 1)
+    """The chosen source gets a path."""
+    chosen = member(Out, lambda u: u.sources)
+    """The chosen source, one-hot, or 0 without a request."""
+    circuit_to = member(Out, lambda u: range(DATA_COUNT * u.channels))
+    """Buffer behind the destination for whose packet the current path is."""
 
     def __init__(self, *, sources: int, channels: int = 1) -> None:
         self.sources = check_int("DestinationChoice sources", sources, minimum=1)
         self.channels = check_int("DestinationChoice channels", channels, minimum=1, maximum=2)
         self.unit_name = f"destination_choice_p{sources}{channels_suffix(channels)}"
-        buffers = DATA_COUNT * channels
-        members = {
-            "picks": In(sources).array(buffers),
-            "coming": In(sources).array(buffers),
-            **({"onto": In(sources).array(channels)} if channels > 1 else {}),
-            "path": In(sources),
-            "starts": In(sources),
-            "begins": In(1),
-            "chosen": Out(sources),
-            "circuit_to": Out(range(buffers)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         requests = [pick & coming for pick, coming in zip(self.picks, self.coming, strict=True)]

@@ -10,15 +10,16 @@ from fred_hw.gates.one_hot import OneHotMux
 from fred_hw.gates.select import any_of, decoded, gated, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .circuit_choice import CircuitChoice
-from .flow_sequencer import FlowSequencer, PortStates, port_states_signature
+from .flow_sequencer import FlowSequencer, PortStates
 from .online_router import OnlineRouter
-from .ports.signatures import Head, Injection, head_signature, injection_signature
-from .scheduler_signatures import Service, service_signature
+from .ports.signatures import Head, Injection
+from .scheduler_signatures import Service
 from .unicast_sequencer import UnicastSequencer
 
 __all__ = ["Dispatcher"]
@@ -31,25 +32,6 @@ class Dispatcher(Unit):
     ----------
     spec : SwitchSpec
         The switch.
-
-    Members
-    -------
-    service : In(service_signature(spec))
-        The served phase, or unicasts.
-    entry : In(entry_layout(spec))
-        Entry of the phase that is served from the next cycle on, with ``service.load``.
-    hold : In(1)
-        No packet may start in this cycle.
-    heads : In(head_signature(spec)).array(P)
-        Packets at the input ports.
-    injections : Out(injection_signature(spec)).array(P)
-        Flits for the interconnect, by output port.
-    configuration : Out(configuration_width(P, m))
-        Configuration of the interconnect for the flits taken in the previous cycle.
-    moving : Out(1)
-        High in each cycle in which a flit is sent.
-    longer : Out(P)
-        High for a cycle when the packet of an input is longer than the others of its flow.
 
     Timing
     ------
@@ -64,37 +46,36 @@ class Dispatcher(Unit):
         ``spec`` is no specification.
     """
 
-    service: Service
-    entry: data.View
-    hold: Signal
-    heads: list[Head]
-    injections: list[Injection]
-    configuration: Signal
-    moving: Signal
-    longer: Signal
+    service: Service = member(In, lambda u: Service.signature(u.spec))
+    """The served phase, or unicasts."""
+    entry: data.View = member(In, lambda u: entry_layout(u.spec))
+    """Entry of the phase that is served from the next cycle on, with ``service.load``."""
+    hold = member(In, 1)
+    """No packet may start in this cycle."""
+    heads: list[Head] = member(In, lambda u: Head.signature(u.spec), array=lambda u: u.spec.ports)
+    """Packets at the input ports."""
+    injections: list[Injection] = member(
+        Out, lambda u: Injection.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Flits for the interconnect, by output port."""
+    configuration = member(Out, lambda u: configuration_width(u.spec.ports, u.spec.middle_switches))
+    """Configuration of the interconnect for the flits taken in the previous cycle."""
+    moving = member(Out, 1)
+    """High in each cycle in which a flit is sent."""
+    longer = member(Out, lambda u: u.spec.ports)
+    """High for a cycle when the packet of an input is longer than the others of its flow."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Dispatcher", spec)
-        ports = spec.ports
         self.unit_name = f"dispatcher_{spec.name}_{spec.protocol.suffix}"
-        members = {
-            "service": In(service_signature(spec)),
-            "entry": In(entry_layout(spec)),
-            "hold": In(1),
-            "heads": In(head_signature(spec)).array(ports),
-            "injections": Out(injection_signature(spec)).array(ports),
-            "configuration": Out(configuration_width(ports, spec.middle_switches)),
-            "moving": Out(1),
-            "longer": Out(ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
         router = place(
             m, "router", OnlineRouter(ports=spec.ports, middle_switches=spec.middle_switches)
         )
-        states = port_states_signature(spec).create()
+        states = PortStates.signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
         unicasts = [
             place(m, f"unicast_{k}", UnicastSequencer(spec=spec)) for k in range(spec.ports)

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import may_pass, one_hot_mux
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -26,13 +27,6 @@ class EntryCheck(Unit):
     spec : SwitchSpec
         The switch.
 
-    Members
-    -------
-    entry : In(entry_layout(spec))
-        It stays from ``start`` to ``done``.
-    start, done, right : In(1), Out(1), Out(1)
-        Check it; the check is over, and, in that cycle, whether the entry can be used.
-
     Timing
     ------
     Latency : 2 cycles and one for each port.
@@ -46,17 +40,19 @@ class EntryCheck(Unit):
         ``spec`` is no specification.
     """
 
-    entry: data.View
-    start: Signal
-    done: Signal
-    right: Signal
+    entry: data.View = member(In, lambda u: entry_layout(u.spec))
+    """It stays from ``start`` to ``done``."""
+    start = member(In, 1)
+    """Check the entry."""
+    done = member(Out, 1)
+    """The check is over."""
+    right = member(Out, 1)
+    """Whether the entry can be used, in the cycle of ``done``."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("EntryCheck", spec)
         self.unit_name = f"entry_check_m{spec.middle_switches}_p{spec.ports}"
-        super().__init__(
-            {"entry": In(entry_layout(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
-        )
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs

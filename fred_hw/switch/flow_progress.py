@@ -1,57 +1,39 @@
 """Progress of a flow: acknowledged packets of its outputs."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, gated, largest, one_hot_mux
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .case_queue import case_layout
 
-__all__ = ["FlowProgress", "Progress", "progress_signature"]
+__all__ = ["FlowProgress", "Progress"]
 
 
-class Progress(wiring.PureInterface):
+class Progress(Bundle):
     """Inputs and outputs of a flow, and how far acks lag behind the expected number."""
 
-    inputs: Signal
-    outputs: Signal
-    due: Signal
-    lag: data.View
-    before: Signal
-    after: Signal
-    moved: Signal
-
-
-def progress_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the progress of a case's flow.
-
-    Members
-    -------
-    inputs, outputs : Out(P), Out(P)
-        Ports of the flow.
-    due : Out(sequence)
-        The expected number of the flow.
-    lag : Out(ArrayLayout(sequence, P))
-        Distance of each output's ack from that number.
-    before, after : Out(sequence), Out(sequence)
-        Distance of the ack farthest behind, without the received ack, and with it.
-    moved : Out(1)
-        An output of the flow has moved.
-    """
-    ports, number = spec.ports, spec.protocol.fields["sequence"]
-    numbers = {name: Out(number) for name in ("due", "before", "after")}
-    members = {
-        "inputs": Out(ports),
-        "outputs": Out(ports),
-        "lag": Out(data.ArrayLayout(number, ports)),
-        "moved": Out(1),
-        **numbers,
-    }
-    return wiring.Signature(members)
+    inputs = member(Out, lambda spec: spec.ports)
+    """Input ports of the flow."""
+    outputs = member(Out, lambda spec: spec.ports)
+    """Output ports of the flow."""
+    lag: data.View = member(
+        Out, lambda spec: data.ArrayLayout(spec.protocol.fields["sequence"], spec.ports)
+    )
+    """Distance of each output's ack from that number."""
+    moved = member(Out, 1)
+    """An output of the flow has moved."""
+    due = member(Out, lambda spec: spec.protocol.fields["sequence"])
+    """The expected number of the flow."""
+    before = member(Out, lambda spec: spec.protocol.fields["sequence"])
+    """Distance of the ack farthest behind, without the received ack."""
+    after = member(Out, lambda spec: spec.protocol.fields["sequence"])
+    """Distance of the ack farthest behind, with the received ack."""
 
 
 class FlowProgress(Unit):
@@ -63,21 +45,6 @@ class FlowProgress(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    served : In(case_layout(spec))
-        The case; stays until it is served.
-    inputs, outputs : In(ArrayLayout(P.bit_length(), P))
-        Flows of the phase by port, with ``gather``.
-    due : In(ArrayLayout(sequence, P))
-        Number that is due at each port, with ``gather``.
-    acked : In(ArrayLayout(sequence, P))
-        Last ack of each port; stays like ``served``.
-    gather : In(1)
-        The inputs are available.
-    progress : Out(progress_signature(spec))
-        The results.
 
     Timing
     ------
@@ -93,30 +60,34 @@ class FlowProgress(Unit):
         ``spec`` is no specification.
     """
 
-    served: data.View
-    inputs: data.View
-    outputs: data.View
-    due: data.View
-    acked: data.View
-    gather: Signal
-    progress: Progress
+    served: data.View = member(In, lambda u: case_layout(u.spec))
+    """The case; stays until it is served."""
+    inputs: data.View = member(
+        In, lambda u: data.ArrayLayout(u.spec.ports.bit_length(), u.spec.ports)
+    )
+    """Flow of the phase at each input port, with ``gather``."""
+    outputs: data.View = member(
+        In, lambda u: data.ArrayLayout(u.spec.ports.bit_length(), u.spec.ports)
+    )
+    """Flow of the phase at each output port, with ``gather``."""
+    due: data.View = member(
+        In, lambda u: data.ArrayLayout(u.spec.protocol.fields["sequence"], u.spec.ports)
+    )
+    """Number that is due at each port, with ``gather``."""
+    acked: data.View = member(
+        In, lambda u: data.ArrayLayout(u.spec.protocol.fields["sequence"], u.spec.ports)
+    )
+    """Last ack of each port; stays like ``served``."""
+    gather = member(In, 1)
+    """The inputs are available."""
+    progress: Progress = member(Out, lambda u: Progress.signature(u.spec))
+    """The results."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowProgress", spec)
         ports = spec.ports
         self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
-        flows = data.ArrayLayout(ports.bit_length(), ports)
-        numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
-        members = {
-            "served": In(case_layout(spec)),
-            "inputs": In(flows),
-            "outputs": In(flows),
-            "due": In(numbers),
-            "acked": In(numbers),
-            "gather": In(1),
-            "progress": Out(progress_signature(spec)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         mine = Signal(self.spec.ports)

@@ -1,50 +1,37 @@
 """Sequencer of one flow of the served phase: starts, continues and ends packets."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.descriptor import descriptor_layout
+from fred_hw.member import Bundle, member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-__all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
+__all__ = ["FlowSequencer", "PortStates"]
 
 
-class PortStates(wiring.PureInterface):
-    """State of each port, as flows need it."""
+class PortStates(Bundle):
+    """States of the ports, which all flows share."""
 
-    may: Signal
-    here: Signal
-    space: Signal
-    valid: Signal
-    broken: Signal
-    last: Signal
-    descriptors: data.View
-
-
-def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of the port states that all flows share.
-
-    Members
-    -------
-    may : Out(1)
-        Whether packets may start.
-    here, space : Out(P)
-        Inputs with an expected packet, outputs with space for one.
-    valid, broken, last : Out(P)
-        Inputs with a flit, without the rest of their packet, with its last flit.
-    descriptors : Out(ArrayLayout(descriptor_layout(spec), P))
-        Descriptors of the packets.
-    """
-    ports = spec.ports
-    members = {
-        "may": Out(1),
-        **dict.fromkeys(("here", "space", "valid", "broken", "last"), Out(ports)),
-        "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
-    }
-    return wiring.Signature(members)
+    may = member(Out, 1)
+    """Whether packets may start."""
+    here = member(Out, lambda spec: spec.ports)
+    """Inputs with an expected packet."""
+    space = member(Out, lambda spec: spec.ports)
+    """Outputs with space for a packet."""
+    valid = member(Out, lambda spec: spec.ports)
+    """Inputs with a flit."""
+    broken = member(Out, lambda spec: spec.ports)
+    """Inputs without the rest of their packet."""
+    last = member(Out, lambda spec: spec.ports)
+    """Inputs with the last flit of their packet."""
+    descriptors: data.View = member(
+        Out, lambda spec: data.ArrayLayout(descriptor_layout(spec), spec.ports)
+    )
+    """Descriptors of the packets."""
 
 
 class FlowSequencer(Unit):
@@ -54,26 +41,6 @@ class FlowSequencer(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    members, ends : In(P), In(P)
-        Inputs and outputs of the flow; constant while a packet is in progress.
-    ports : In(port_states_signature(spec))
-        States of the ports.
-    able, start, fire, ending, bad : Out(1)
-        A packet is ready to start; a packet starts; a flit enters the interconnect; this flit ends
-        the packet; the packet is broken and must not be used.
-    goes, closes : Out(1)
-        A flit of a packet from an earlier cycle enters; a flit that enters in this cycle would end
-        its packet.
-    under_way, stays, lasts : Out(1)
-        A packet from an earlier cycle is in progress; that packet continues after this cycle; that
-        packet, or one that starts in this cycle, continues after this cycle.
-    descriptor : Out(descriptor_layout(spec))
-        Header fields of the packet that starts.
-    longer : Out(P)
-        Inputs whose packet has more flits than the packet that ends.
 
     Timing
     ------
@@ -88,21 +55,37 @@ class FlowSequencer(Unit):
         ``spec`` is no specification.
     """
 
-    members: Signal
-    ends: Signal
-    ports: PortStates
-    able: Signal
-    start: Signal
-    fire: Signal
-    ending: Signal
-    bad: Signal
-    goes: Signal
-    closes: Signal
-    under_way: Signal
-    stays: Signal
-    lasts: Signal
-    descriptor: data.View
-    longer: Signal
+    members = member(In, lambda u: u.spec.ports)
+    """Inputs of the flow; constant while a packet is in progress."""
+    ends = member(In, lambda u: u.spec.ports)
+    """Outputs of the flow; constant while a packet is in progress."""
+    ports: PortStates = member(In, lambda u: PortStates.signature(u.spec))
+    """States of the ports."""
+    able = member(Out, 1)
+    """A packet is ready to start."""
+    start = member(Out, 1)
+    """A packet starts."""
+    fire = member(Out, 1)
+    """A flit enters the interconnect."""
+    ending = member(Out, 1)
+    """This flit ends the packet."""
+    bad = member(Out, 1)
+    """The packet is broken and must not be used."""
+    goes = member(Out, 1)
+    """A flit of a packet from an earlier cycle enters."""
+    closes = member(Out, 1)
+    """A flit that enters in this cycle would end its packet."""
+    under_way = member(Out, 1)
+    """A packet from an earlier cycle is in progress."""
+    stays = member(Out, 1)
+    """The packet from an earlier cycle continues after this cycle."""
+    lasts = member(Out, 1)
+    """The packet from an earlier cycle, or one that starts in this cycle, continues after this
+    cycle."""
+    descriptor: data.View = member(Out, lambda u: descriptor_layout(u.spec))
+    """Header fields of the packet that starts."""
+    longer = member(Out, lambda u: u.spec.ports)
+    """Inputs whose packet has more flits than the packet that ends."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSequencer", spec)
@@ -110,15 +93,7 @@ class FlowSequencer(Unit):
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
         strobes = ("able", "start", "fire", "ending", "bad", "goes", "closes")
         strobes += ("under_way", "stays", "lasts")
-        members = {
-            "members": In(spec.ports),
-            "ends": In(spec.ports),
-            "ports": In(port_states_signature(spec)),
-            **dict.fromkeys(strobes, Out(1)),
-            "descriptor": Out(descriptor),
-            "longer": Out(spec.ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         of, ports = self.ports, self.spec.ports

@@ -4,40 +4,18 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, gated, once_and_twice
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT, buffer_names
 from fred_hw.unit import Unit, place
 
 from .destination_choice import DestinationChoice
 from .source_request import SourceRequest
 
-__all__ = ["Matching", "matching_members"]
-
-
-def matching_members(ports: int, channels: int = 1) -> dict[str, Member]:
-    """Return the members of a matching; see :class:`~fred_hw.switch.online_router.OnlineRouter`.
-
-    Parameters
-    ----------
-    ports : int
-        Number of sources, and of destinations.
-    channels : int
-        Virtual channels of each urgency class; see :class:`~fred_hw.mesh.allocator.Allocator`.
-    """
-    buffers = DATA_COUNT * channels
-    onto = data.ArrayLayout(ports, channels)
-    return {
-        "coming": In(data.ArrayLayout(ports, buffers)).array(ports),
-        "space": In(buffers).array(ports),
-        **({"onto": In(onto).array(ports)} if channels > 1 else {}),
-        **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
-        "destination_of": Out(ports).array(ports),
-        "circuit_of": Out(range(buffers)).array(ports),
-        "circuit_to": Out(range(buffers)).array(ports),
-    }
+__all__ = ["Matching"]
 
 
 class Matching(Unit):
@@ -51,15 +29,41 @@ class Matching(Unit):
         Virtual channels of each urgency class, 1 or 2.
     """
 
-    coming: list[data.View]
-    space: list[Signal]
-    onto: list[data.View]
-    starts: Signal
-    holds: Signal
-    closing: Signal
-    destination_of: list[Signal]
-    circuit_of: list[Signal]
-    circuit_to: list[Signal]
+    coming: list[data.View] = member(
+        In,
+        lambda u: data.ArrayLayout(u.port_count, DATA_COUNT * u.channels),
+        array=lambda u: u.port_count,
+    )
+    """Destination of the next packet of each source and buffer, one-hot or 0."""
+    space: list[Signal] = member(
+        In, lambda u: DATA_COUNT * u.channels, array=lambda u: u.port_count
+    )
+    """Buffers behind each destination that have space for a packet."""
+    onto: list[data.View] = member(
+        In,
+        lambda u: data.ArrayLayout(u.port_count, u.channels),
+        array=lambda u: u.port_count,
+        when=lambda u: u.channels > 1,
+    )
+    """With two ``channels``, for each source and its channel: the destinations by which packets go
+    on by channel 1. The same in all cycles."""
+    starts = member(In, lambda u: u.port_count)
+    """Sources that start a packet on their path."""
+    holds = member(In, lambda u: u.port_count)
+    """Sources whose packet continues after this cycle, so that their path must stay."""
+    closing = member(In, lambda u: u.port_count)
+    """Sources of ``holds`` whose packet ends with its next flit, which may arrive in the next
+    cycle."""
+    destination_of: list[Signal] = member(Out, lambda u: u.port_count, array=lambda u: u.port_count)
+    """Destination to which each source has a path, one-hot or 0."""
+    circuit_of: list[Signal] = member(
+        Out, lambda u: range(DATA_COUNT * u.channels), array=lambda u: u.port_count
+    )
+    """Buffer of the packet for which each source has a path."""
+    circuit_to: list[Signal] = member(
+        Out, lambda u: range(DATA_COUNT * u.channels), array=lambda u: u.port_count
+    )
+    """Buffer of the packet for which each destination has a path."""
     port_count: int
     channels: int = 1
 

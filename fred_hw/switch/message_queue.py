@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_kind
 from fred_hw.link.message import Message
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
@@ -28,15 +29,6 @@ class MessageQueue(Unit):
     layout : StructLayout
         Layout of a message, with a ``sequence``.
 
-    Members
-    -------
-    i : In(wiring.Signature({"valid": Out(1), "payload": Out(layout)}))
-        Messages, which cannot be held back.
-    o : Out(stream.Signature(layout))
-        The same messages; an offered message stays until it is taken.
-    lost : Out(1)
-        High for a cycle when a message is lost because ``QUEUED`` others wait.
-
     Timing
     ------
     Latency : 1 cycle from a message to the same message offered, 2 to ``lost``.
@@ -52,9 +44,12 @@ class MessageQueue(Unit):
         ``layout`` has no ``sequence``.
     """
 
-    i: Message
-    o: stream.Interface
-    lost: Signal
+    i: Message = member(In, lambda u: wiring.Signature({"valid": Out(1), "payload": Out(u.layout)}))
+    """Messages, which cannot be held back."""
+    o: stream.Interface = member(Out, lambda u: stream.Signature(u.layout))
+    """The same messages; an offered message stays until it is taken."""
+    lost = member(Out, 1)
+    """High for a cycle when a message is lost because ``QUEUED`` others wait."""
 
     def __init__(self, *, layout: data.StructLayout) -> None:
         check_kind("MessageQueue layout", layout, data.StructLayout)
@@ -65,8 +60,7 @@ class MessageQueue(Unit):
         self.layout = layout
         name = "_".join(f"{name}{shape}" for name, shape in layout.members.items())
         self.unit_name = f"message_queue_{name}"
-        messages = wiring.Signature({"valid": Out(1), "payload": Out(layout)})
-        super().__init__({"i": In(messages), "o": Out(stream.Signature(layout)), "lost": Out(1)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         layout = self.layout

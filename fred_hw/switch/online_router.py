@@ -9,9 +9,10 @@ from fred_hw.checks import check_int
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.gates.select import gated
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.unit import place
 
-from .matching import Matching, matching_members
+from .matching import Matching
 from .path_claims import PathClaims
 from .unicast_router import UnicastRouter
 
@@ -34,25 +35,6 @@ class OnlineRouter(Matching):
     ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
-    Members
-    -------
-    coming : In(ArrayLayout(P, 3)).array(P)
-        Destination of the next unicast of each source and channel, one-hot or 0.
-    space : In(3).array(P)
-        Channels of each destination that have space for a packet.
-    starts : In(P)
-        Sources that start a packet on their path.
-    holds, closing : In(P), In(P)
-        Sources whose packet continues after this cycle, so that their path must stay; and those of
-        them whose packet ends with its next flit, which may arrive in the next cycle.
-    destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
-        Destination to which each source has a path, one-hot or 0; and the channel of the path's
-        packet.
-    circuit_to : Out(2).array(P)
-        Channel of the packet for which each destination has a path.
-    configuration : Out(configuration_width(P, m))
-        State of every micro-switch.
-
     Timing
     ------
     Latency : 1 cycle from a packet that comes to its path.
@@ -66,18 +48,14 @@ class OnlineRouter(Matching):
         A parameter has a wrong type, or is out of range.
     """
 
-    configuration: Signal
+    configuration = member(Out, lambda u: configuration_width(u.port_count, u.middle_switches))
+    """State of every micro-switch."""
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
         self.middle_switches = check_int("OnlineRouter middle_switches", middle_switches, minimum=2)
         self.unit_name = f"online_router_m{middle_switches}_p{ports}"
-        super().__init__(
-            {
-                **matching_members(ports),
-                "configuration": Out(configuration_width(ports, middle_switches)),
-            }
-        )
+        super().__init__()
 
     def build(self, m: Module) -> None:
         router = place(

@@ -7,6 +7,7 @@ from fred_hw.checks import check_int
 from fred_hw.compiler.shape import split_count
 from fred_hw.gates.select import any_of, first_of, next_grant
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.unit import Unit
 
 __all__ = ["PathClaims"]
@@ -25,15 +26,6 @@ class PathClaims(Unit):
     ports : int
         Ports P of the interconnect, 2 or more.
 
-    Members
-    -------
-    wants : In(P).array(P)
-        Requested destination of each source, one-hot or 0. No two are the same.
-    holds : In(P).array(P)
-        Destination of each source's path that must stay, or 0.
-    granted : Out(P)
-        Sources with a path to their requested destination.
-
     Timing
     ------
     Latency : none.
@@ -47,19 +39,17 @@ class PathClaims(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    wants: list[Signal]
-    holds: list[Signal]
-    granted: Signal
+    wants: list[Signal] = member(In, lambda u: u.ports, array=lambda u: u.ports)
+    """Requested destination of each source, one-hot or 0. No two are the same."""
+    holds: list[Signal] = member(In, lambda u: u.ports, array=lambda u: u.ports)
+    """Destination of each source's path that must stay, or 0."""
+    granted = member(Out, lambda u: u.ports)
+    """Sources with a path to their requested destination."""
 
     def __init__(self, *, ports: int) -> None:
         self.ports = check_int("PathClaims ports", ports, minimum=2)
         self.unit_name = f"path_claims_p{ports}"
-        members = {
-            "wants": In(ports).array(ports),
-            "holds": In(ports).array(ports),
-            "granted": Out(ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports = range(self.ports)

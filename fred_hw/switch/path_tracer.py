@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import code_width, configuration_width, subswitch_ports
+from fred_hw.member import member
 from fred_hw.unit import Unit, place
 
 __all__ = ["PathTracer"]
@@ -19,16 +20,6 @@ class PathTracer(Unit):
     ----------
     ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
-
-    Members
-    -------
-    configuration : In(configuration_width(P, m))
-        State of every micro-switch.
-    sends, marks : In(P), In(P)
-        Inputs that send a flit, and those of them that are marked.
-    gets, reached : Out(P), Out(P)
-        Outputs that receive a flit: a reduction with a missing input delivers nothing. Outputs
-        whose flit includes a marked input; undefined without a flit.
 
     Timing
     ------
@@ -44,22 +35,22 @@ class PathTracer(Unit):
     """
 
     clocked = resettable = False
-    configuration: Signal
-    sends: Signal
-    marks: Signal
-    gets: Signal
-    reached: Signal
+    configuration = member(In, lambda u: configuration_width(u.port_count, u.middle_switches))
+    """State of every micro-switch."""
+    sends = member(In, lambda u: u.port_count)
+    """Inputs that send a flit."""
+    marks = member(In, lambda u: u.port_count)
+    """Inputs of ``sends`` that are marked."""
+    gets = member(Out, lambda u: u.port_count)
+    """Outputs that receive a flit: a reduction with a missing input delivers nothing."""
+    reached = member(Out, lambda u: u.port_count)
+    """Outputs whose flit includes a marked input; undefined without a flit."""
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.port_count = check_int("PathTracer ports", ports, minimum=2)
         self.middle_switches = check_int("PathTracer middle_switches", middle_switches, minimum=2)
         self.unit_name = f"path_tracer_m{middle_switches}_p{ports}"
-        members = {
-            "configuration": In(configuration_width(ports, middle_switches)),
-            **dict.fromkeys(("sends", "marks"), In(ports)),
-            **dict.fromkeys(("gets", "reached"), Out(ports)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports, middle_switches, word = self.port_count, self.middle_switches, self.configuration

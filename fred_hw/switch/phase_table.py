@@ -1,49 +1,34 @@
 """The configuration memory: phase entries, checked before they are written."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.control.entry_port import EntryPort, entry_layout, entry_port_signature, number_bits
+from fred_hw.control.entry_port import EntryPort, entry_layout, number_bits
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import selected
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .entry_check import EntryCheck
-from .scheduler_signatures import (
-    PhaseHalt,
-    PhaseUpdate,
-    phase_halt_signature,
-    phase_update_signature,
-)
+from .scheduler_signatures import PhaseHalt, PhaseUpdate
 
-__all__ = ["PhaseTable", "TableRead", "restart_layout", "table_read_signature"]
+__all__ = ["PhaseTable", "TableRead", "restart_layout"]
 
 
-class TableRead(wiring.PureInterface):
-    """A read of the configuration memory."""
+class TableRead(Bundle):
+    """A read of the configuration memory, as seen by its reader."""
 
-    enable: Signal
-    number: Signal
-    entry: data.View
-
-
-def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a configuration memory read, as seen by its reader.
-
-    Members
-    -------
-    enable, number : Out(1), Out(number_bits(spec))
-        Read the entry of a phase.
-    entry : In(entry_layout(spec))
-        The entry, from the next cycle on.
-    """
-    members = {"enable": Out(1), "number": Out(number_bits(spec)), "entry": In(entry_layout(spec))}
-    return wiring.Signature(members)
+    enable = member(Out, 1)
+    """Read the entry of a phase."""
+    number = member(Out, number_bits)
+    """The phase."""
+    entry: data.View = member(In, entry_layout)
+    """The entry, from the next cycle on."""
 
 
 def restart_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -66,19 +51,6 @@ class PhaseTable(Unit):
     readers : int
         Read ports, 1 or more.
 
-    Members
-    -------
-    control : In(entry_port_signature(spec))
-        Writes and reads of software.
-    reads : In(table_read_signature(spec)).array(readers)
-        Reads of the hardware.
-    queued : In(phases)
-        Phases with packets in the queues of inputs.
-    update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
-        The written entry, for the scheduler; halts its phase beforehand.
-    restart : Out(stream.Signature(restart_layout(spec)))
-        Phases whose numbers must restart at 0 before their entry is written, and their generation.
-
     Timing
     ------
     Latency : 1 cycle from ``number`` to ``entry``, and to ``stored`` if ``control.write`` is low,
@@ -96,26 +68,27 @@ class PhaseTable(Unit):
         A parameter has a wrong type, or is out of range.
     """
 
-    control: EntryPort
-    reads: list[TableRead]
-    queued: Signal
-    update: PhaseUpdate
-    halt: PhaseHalt
-    restart: stream.Interface
+    control: EntryPort = member(In, lambda u: EntryPort.signature(u.spec))
+    """Writes and reads of software."""
+    reads: list[TableRead] = member(
+        In, lambda u: TableRead.signature(u.spec), array=lambda u: u.readers
+    )
+    """Reads of the hardware."""
+    queued = member(In, lambda u: u.spec.protocol.phases)
+    """Phases with packets in the queues of inputs."""
+    update: PhaseUpdate = member(Out, lambda u: PhaseUpdate.signature(u.spec))
+    """The written entry, for the scheduler."""
+    halt: PhaseHalt = member(Out, lambda u: PhaseHalt.signature(u.spec))
+    """Halts the phase of an entry before it is written."""
+    restart: stream.Interface = member(Out, lambda u: stream.Signature(restart_layout(u.spec)))
+    """Phases whose numbers must restart at 0 before their entry is written, and their
+    generation."""
 
     def __init__(self, *, spec: SwitchSpec, readers: int) -> None:
         self.spec = check_spec("PhaseTable", spec)
         self.readers = check_int("PhaseTable readers", readers, minimum=1)
         self.unit_name = f"phase_table_{spec.name}_n{readers}_{spec.protocol.suffix}"
-        members = {
-            "control": In(entry_port_signature(spec)),
-            "reads": In(table_read_signature(spec)).array(readers),
-            "queued": In(spec.protocol.phases),
-            "update": Out(phase_update_signature(spec)),
-            "halt": Out(phase_halt_signature(spec)),
-            "restart": Out(stream.Signature(restart_layout(spec))),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         control, update = self.control, self.update

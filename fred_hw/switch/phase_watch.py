@@ -5,11 +5,12 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .scheduler_signatures import PhaseUpdate, phase_update_signature
+from .scheduler_signatures import PhaseUpdate
 
 __all__ = ["PhaseWatch"]
 
@@ -21,25 +22,6 @@ class PhaseWatch(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    number : In(phase)
-        Number of the phase; constant.
-    update : In(phase_update_signature(spec))
-        Changes of phases; the unit takes those with its number.
-    waiting, space : In(ArrayLayout(3, P)), In(ArrayLayout(3, P))
-        Per port and virtual channel: a packet waits, and there is buffer space for a packet.
-    heads : In(ArrayLayout(ArrayLayout(phase, 3), P))
-        Phases of the waiting packets.
-    used, circuit, takes : Out(1), Out(2), Out(P)
-        Whether the phase has an entry, its virtual channel, and its input ports.
-    there, free : Out(P), Out(P)
-        Ports with a packet of the phase at the head of the queue of its virtual channel; ports
-        with buffer space for a packet.
-    complete, some : Out(1), Out(1)
-        Whether all inputs have a packet and all outputs have space; whether any input has a
-        packet. Both are a cycle old.
 
     Timing
     ------
@@ -55,39 +37,41 @@ class PhaseWatch(Unit):
         ``spec`` is no specification.
     """
 
-    number: Signal
-    update: PhaseUpdate
-    waiting: data.View
-    space: data.View
-    heads: data.View
-    used: Signal
-    circuit: Signal
-    takes: Signal
-    there: Signal
-    free: Signal
-    complete: Signal
-    some: Signal
+    number = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Number of the phase; constant."""
+    update: PhaseUpdate = member(In, lambda u: PhaseUpdate.signature(u.spec))
+    """Changes of phases; the unit takes those with its number."""
+    waiting: data.View = member(In, lambda u: data.ArrayLayout(DATA_COUNT, u.spec.ports))
+    """Per port and virtual channel: a packet waits."""
+    space: data.View = member(In, lambda u: data.ArrayLayout(DATA_COUNT, u.spec.ports))
+    """Per port and virtual channel: there is buffer space for a packet."""
+    heads: data.View = member(
+        In,
+        lambda u: data.ArrayLayout(
+            data.ArrayLayout(u.spec.protocol.fields["phase"], DATA_COUNT), u.spec.ports
+        ),
+    )
+    """Phases of the waiting packets."""
+    used = member(Out, 1)
+    """Whether the phase has an entry."""
+    circuit = member(Out, 2)
+    """Virtual channel of the phase."""
+    takes = member(Out, lambda u: u.spec.ports)
+    """Input ports of the phase."""
+    there = member(Out, lambda u: u.spec.ports)
+    """Ports with a packet of the phase at the head of the queue of its virtual channel."""
+    free = member(Out, lambda u: u.spec.ports)
+    """Ports with buffer space for a packet."""
+    complete = member(Out, 1)
+    """Whether all inputs have a packet and all outputs have space, a cycle ago."""
+    some = member(Out, 1)
+    """Whether any input has a packet, a cycle ago."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PhaseWatch", spec)
         protocol, ports = spec.protocol, spec.ports
-        phase = protocol.fields["phase"]
         self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
-        members = {
-            "number": In(phase),
-            "update": In(phase_update_signature(spec)),
-            "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
-            "space": In(data.ArrayLayout(DATA_COUNT, ports)),
-            "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
-            "used": Out(1),
-            "circuit": Out(2),
-            "takes": Out(ports),
-            "there": Out(ports),
-            "free": Out(ports),
-            "complete": Out(1),
-            "some": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports, update = self.spec.ports, self.update

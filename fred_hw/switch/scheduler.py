@@ -10,21 +10,13 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.select import any_of, decoded, gated, next_grant, one_hot_mux
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .phase_watch import PhaseWatch
-from .scheduler_signatures import (
-    PhaseHalt,
-    PhaseUpdate,
-    PortHints,
-    Service,
-    phase_halt_signature,
-    phase_update_signature,
-    port_hints_signature,
-    service_signature,
-)
+from .scheduler_signatures import PhaseHalt, PhaseUpdate, PortHints, Service
 
 __all__ = ["Scheduler"]
 
@@ -80,29 +72,6 @@ class Scheduler(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    ports : In(port_hints_signature(spec)).array(P)
-        Packets that wait at each port, and available space.
-    update : In(phase_update_signature(spec))
-        Changes of phases; only while the phase is halted.
-    halt : In(phase_halt_signature(spec))
-        Halts a phase.
-    probes, probe, probed : Out(1), Out(number_bits(spec)), In(entry_layout(spec))
-        Whether a phase is examined, which one, and a cycle later its entry.
-    there : Out(P)
-        Ports with a packet of that phase at the head of its channel, with ``probed``.
-    claims, holds : In(phases + 3), In(3)
-        Phases that count as ready regardless of space, and channels on which nothing else may be
-        chosen; see ``StarvationGuard``.
-    service : Out(service_signature(spec))
-        The served phase, and its state.
-    read, next_phase : Out(1), Out(number_bits(spec))
-        Read the entry of that phase, which is available with ``service.load``, if that rises; 0 for
-        unicasts.
-    preempts : Out(1)
-        High with ``service.load`` for a more urgent phase than one whose packets end in this cycle.
-
     Timing
     ------
     Latency : 3 cycles from a packet that waits to its phase being served, 5 if it is looked at, 4
@@ -120,40 +89,40 @@ class Scheduler(Unit):
         ``spec`` is no specification.
     """
 
-    ports: list[PortHints]
-    update: PhaseUpdate
-    halt: PhaseHalt
-    probes: Signal
-    probe: Signal
-    probed: data.View
-    there: Signal
-    claims: Signal
-    holds: Signal
-    service: Service
-    read: Signal
-    next_phase: Signal
-    preempts: Signal
+    ports: list[PortHints] = member(
+        In, lambda u: PortHints.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Packets that wait at each port, and available space."""
+    update: PhaseUpdate = member(In, lambda u: PhaseUpdate.signature(u.spec))
+    """Changes of phases; only while the phase is halted."""
+    halt: PhaseHalt = member(In, lambda u: PhaseHalt.signature(u.spec))
+    """Halts a phase."""
+    probes = member(Out, 1)
+    """Whether a phase is examined."""
+    probe = member(Out, lambda u: number_bits(u.spec))
+    """The examined phase."""
+    probed: data.View = member(In, lambda u: entry_layout(u.spec))
+    """Entry of the examined phase, a cycle later."""
+    there = member(Out, lambda u: u.spec.ports)
+    """Ports with a packet of that phase at the head of its channel, with ``probed``."""
+    claims = member(In, lambda u: u.spec.protocol.phases + DATA_COUNT)
+    """Phases that count as ready regardless of space; see ``StarvationGuard``."""
+    holds = member(In, DATA_COUNT)
+    """Channels on which nothing else may be chosen; see ``StarvationGuard``."""
+    service: Service = member(Out, lambda u: Service.signature(u.spec))
+    """The served phase, and its state."""
+    read = member(Out, 1)
+    """Read the entry of ``next_phase``, which is available with ``service.load``, if that rises."""
+    next_phase = member(Out, lambda u: number_bits(u.spec))
+    """The phase that is read; 0 for unicasts."""
+    preempts = member(Out, 1)
+    """High with ``service.load`` for a more urgent phase than one whose packets end in this
+    cycle."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Scheduler", spec)
         self.unit_name = f"scheduler_p{spec.ports}_f{spec.protocol.phases}"
-        number = number_bits(spec)
-        members = {
-            "ports": In(port_hints_signature(spec)).array(spec.ports),
-            "update": In(phase_update_signature(spec)),
-            "halt": In(phase_halt_signature(spec)),
-            "probes": Out(1),
-            "probe": Out(number),
-            "probed": In(entry_layout(spec)),
-            "there": Out(spec.ports),
-            "claims": In(spec.protocol.phases + DATA_COUNT),
-            "holds": In(DATA_COUNT),
-            "service": Out(service_signature(spec)),
-            "read": Out(1),
-            "next_phase": Out(number),
-            "preempts": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases

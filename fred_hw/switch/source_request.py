@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.gates.select import any_of
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT, PASSES, channels_suffix
 from fred_hw.unit import Unit
 
@@ -30,23 +31,6 @@ class SourceRequest(Unit):
     channels : int, optional
         Virtual channels of each class, 1 or 2. The source has a buffer for each, B in all.
 
-    Members
-    -------
-    coming : In(destinations).array(B)
-        For each buffer the destination of its next packet, one-hot or 0.
-    spaces, vacant : In(destinations).array(B), In(destinations).array(B)
-        For each buffer the destinations with space for a packet of it, and those of them without a
-        path that stays.
-    stays : In(1)
-        The path of the source stays, so that it requests none.
-    starts, circuit_of : In(1), In(range(B))
-        The source starts a packet in this cycle; the buffer of its path.
-    pick : Out(B)
-        The buffer of the request, one-hot or 0.
-    late : Out(1)
-        A packet waits for its destination that packets of the path must not pass: it is more
-        urgent, or of the other channel while none of the path's channel waits.
-
     Timing
     ------
     Latency : none to ``pick`` and ``late``; 1 cycle from ``starts`` to both.
@@ -61,30 +45,36 @@ class SourceRequest(Unit):
         A parameter is not an integer, or out of range.
     """
 
-    coming: list[Signal]
-    spaces: list[Signal]
-    vacant: list[Signal]
-    stays: Signal
-    starts: Signal
-    circuit_of: Signal
-    pick: Signal
-    late: Signal
+    coming: list[Signal] = member(
+        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
+    )
+    """For each buffer the destination of its next packet, one-hot or 0."""
+    spaces: list[Signal] = member(
+        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
+    )
+    """For each buffer the destinations with space for a packet of it."""
+    vacant: list[Signal] = member(
+        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
+    )
+    """For each buffer the destinations of ``spaces`` without a path that stays."""
+    stays = member(In, 1)
+    """The path of the source stays, so that it requests none."""
+    starts = member(In, 1)
+    """The source starts a packet in this cycle."""
+    circuit_of = member(In, lambda u: range(DATA_COUNT * u.channels))
+    """The buffer of the source's path."""
+    pick = member(Out, lambda u: DATA_COUNT * u.channels)
+    """The buffer of the request, one-hot or 0."""
+    late = member(Out, 1)
+    """A packet waits for its destination that packets of the path must not pass: it is more
+    urgent, or of the other channel while none of the path's channel waits.
+    """
 
     def __init__(self, *, destinations: int, channels: int = 1) -> None:
         self.destinations = check_int("SourceRequest destinations", destinations, minimum=1)
         self.channels = check_int("SourceRequest channels", channels, minimum=1, maximum=2)
         self.unit_name = f"source_request_p{destinations}{channels_suffix(channels)}"
-        buffers = DATA_COUNT * channels
-        of_buffers = ("coming", "spaces", "vacant")
-        members = {name: In(destinations).array(buffers) for name in of_buffers}
-        members |= {
-            "stays": In(1),
-            "starts": In(1),
-            "circuit_of": In(range(buffers)),
-            "pick": Out(buffers),
-            "late": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         may = ~self.stays

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import any_of, gated, one_hot_mux
 from fred_hw.gates.wire import wire
+from fred_hw.member import Bundle, member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -26,7 +27,6 @@ __all__ = [
     "WATCH_CYCLES",
     "PortAges",
     "StarvationGuard",
-    "port_ages_signature",
 ]
 
 WATCH_CYCLES = 256
@@ -78,48 +78,29 @@ class _States(NamedTuple):
     leave: Callable[[], None]
 
 
-class PortAges(wiring.PureInterface):
+class PortAges(Bundle):
     """Waiting packets at the heads of a port, and the packets that its output sends."""
 
-    waiting: Signal
-    anew: Signal
-    phases: data.View
-    exits: data.View
-    starts: Signal
-    circuit: Signal
-    vacant: Signal
-    granted: Signal
-    reserved: Signal
-
-
-def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature between the guard and a port.
-
-    Members
-    -------
-    waiting, anew : Out(3), Out(3)
-        For each channel: a packet waits at the head; it has just arrived there, or started in the
-        previous cycle.
-    phases, exits : Out(ArrayLayout(phase, 3)), Out(ArrayLayout(port_bits(spec), 3))
-        Phases of these packets, and output ports of the unicasts among them.
-    starts, circuit : Out(1), Out(2)
-        A packet to the output of this port started in the previous cycle, on that channel.
-    vacant, granted : Out(3), Out(3)
-        For each channel whether the output has space for a packet, reserved or not; whether the
-        receiver behind it has space.
-    reserved : In(3)
-        Channels whose space at the output is reserved.
-    """
-    phase = spec.protocol.fields["phase"]
-    members = {
-        **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(DATA_COUNT)),
-        "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
-        "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
-        "starts": Out(1),
-        "circuit": Out(2),
-        "reserved": In(DATA_COUNT),
-    }
-    return wiring.Signature(members)
+    waiting = member(Out, DATA_COUNT)
+    """For each channel: a packet waits at the head."""
+    anew = member(Out, DATA_COUNT)
+    """For each channel: the packet has just arrived there, or started in the previous cycle."""
+    vacant = member(Out, DATA_COUNT)
+    """For each channel whether the output has space for a packet, reserved or not."""
+    granted = member(Out, DATA_COUNT)
+    """For each channel whether the receiver behind the output has space."""
+    phases: data.View = member(
+        Out, lambda spec: data.ArrayLayout(spec.protocol.fields["phase"], DATA_COUNT)
+    )
+    """Phases of these packets."""
+    exits: data.View = member(Out, lambda spec: data.ArrayLayout(port_bits(spec), DATA_COUNT))
+    """Output ports of the unicasts among these packets."""
+    starts = member(Out, 1)
+    """A packet to the output of this port started in the previous cycle."""
+    circuit = member(Out, 2)
+    """Channel of that packet."""
+    reserved = member(In, DATA_COUNT)
+    """Channels whose space at the output is reserved."""
 
 
 class StarvationGuard(Unit):
@@ -146,21 +127,6 @@ class StarvationGuard(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    ports : In(port_ages_signature(spec)).array(P)
-        Waiting packets, and the outputs to which packets go.
-    probes, probe : In(1), In(number_bits(spec))
-        Whether the scheduler examines a phase, and which one.
-    probed, there : In(entry_layout(spec)), In(P)
-        Its entry, and the ports with a packet of it at the head, a cycle later.
-    active, online, phase : In(1), In(1), In(phase)
-        The served phase; see ``service_signature``.
-    claims : Out(phases + 3)
-        One-hot: the phase of the packet, or after the phases the channel of a unicast.
-    holds : Out(3)
-        Channels on which only claims may be chosen.
-
     Timing
     ------
     Latency : 1 cycle from ``phase`` to ``ports[...].reserved``, ``SETTLE_CYCLES`` and 4 from
@@ -177,34 +143,34 @@ class StarvationGuard(Unit):
         ``spec`` is no specification.
     """
 
-    ports: list[PortAges]
-    probes: Signal
-    probe: Signal
-    probed: data.View
-    there: Signal
-    active: Signal
-    online: Signal
-    phase: Signal
-    claims: Signal
-    holds: Signal
+    ports: list[PortAges] = member(
+        In, lambda u: PortAges.signature(u.spec), array=lambda u: u.spec.ports
+    )
+    """Waiting packets, and the outputs to which packets go."""
+    probes = member(In, 1)
+    """Whether the scheduler examines a phase."""
+    probe = member(In, lambda u: number_bits(u.spec))
+    """The examined phase."""
+    probed: data.View = member(In, lambda u: entry_layout(u.spec))
+    """Entry of the examined phase, a cycle later."""
+    there = member(In, lambda u: u.spec.ports)
+    """Ports with a packet of the examined phase at the head, a cycle later."""
+    active = member(In, 1)
+    """Whether something is served; see ``Service``."""
+    online = member(In, 1)
+    """Whether unicasts are served."""
+    phase = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """The served phase."""
+    claims = member(Out, lambda u: u.spec.protocol.phases + DATA_COUNT)
+    """One-hot: the phase of the packet, or after the phases the channel of a unicast."""
+    holds = member(Out, DATA_COUNT)
+    """Channels on which only claims may be chosen."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("StarvationGuard", spec)
         protocol = spec.protocol
         self.unit_name = f"starvation_guard_p{spec.ports}_f{protocol.phases}"
-        members = {
-            "ports": In(port_ages_signature(spec)).array(spec.ports),
-            "probes": In(1),
-            "probe": In(number_bits(spec)),
-            "probed": In(entry_layout(spec)),
-            "there": In(spec.ports),
-            "active": In(1),
-            "online": In(1),
-            "phase": In(protocol.fields["phase"]),
-            "claims": Out(protocol.phases + DATA_COUNT),
-            "holds": Out(DATA_COUNT),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports

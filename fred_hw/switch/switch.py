@@ -1,14 +1,15 @@
 """The whole switch: a core with AXI4-Stream ports and AXI4-Lite registers."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.control.switch_map import switch_map
 from fred_hw.control.unit import ControlUnit
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession
+from fred_hw.member import member, members
 from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -29,20 +30,6 @@ class Switch(Unit):
     spec : SwitchSpec
         The switch.
 
-    Members
-    -------
-    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
-        Flits from port k, see docs/reference/protocol.md. ``tready`` is always high.
-        ``tlast`` is ignored, since the header has the same information.
-    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
-        Flits to port k.
-    s_axil_awaddr, ... s_axil_rready
-        AXI4-Lite slave of the registers in docs/reference/registers.md.
-    session_id : In(8)
-        Session ID: another number after each reset, constant between resets.
-    irq : Out(1)
-        High while an enabled error is set.
-
     Timing
     ------
     Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
@@ -53,19 +40,21 @@ class Switch(Unit):
     Reset : forgets all packets and phases, and begins all links anew.
     """
 
-    session_id: Signal
-    irq: Signal
+    link_axes = members(lambda u: axis_members(u.spec.data_width, range(u.spec.ports)))
+    """Flits from port k (``s<k>_axis``) and to it (``m<k>_axis``), see docs/reference/protocol.md.
+    ``s<k>_axis_tready`` is always high. ``s<k>_axis_tlast`` is ignored, since the header has the
+    same information."""
+    s_axil = members(lambda u: axi_lite_members(switch_map(u.spec).address_bits))
+    """AXI4-Lite slave of the registers in docs/reference/registers.md."""
+    irq = member(Out, 1)
+    """High while an enabled error is set."""
+    session_id = member(In, HEADER_FIELDS["session_id"].bits)
+    """Session ID: another number after each reset, constant between resets."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Switch", spec)
         self.unit_name = f"{spec.name}_switch_{spec.protocol.suffix}"
-        members: dict[str, Member] = {}
-        for k in range(spec.ports):
-            members |= axis_members(k, spec.data_width)
-        members |= axi_lite_members(switch_map(spec).address_bits)
-        super().__init__(
-            members | {"irq": Out(1), "session_id": In(HEADER_FIELDS["session_id"].bits)}
-        )
+        super().__init__()
 
     def build(self, m: Module) -> None:
         core = place(m, "core", SwitchCore(spec=self.spec))

@@ -9,6 +9,7 @@ from fred_hw.checks import check_int
 from fred_hw.compiler.shape import code_width, configuration_width, subswitch_ports
 from fred_hw.gates.select import any_of, one_hot_mux
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.unit import Unit, place
 
 __all__ = ["UnicastRouter"]
@@ -33,14 +34,6 @@ class UnicastRouter(Unit):
     ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
 
-    Members
-    -------
-    destination_of : In(P).array(P)
-        Destination of each source, one-hot or 0. No two have the same. With two subswitches, only
-        destinations that have paths.
-    configuration : Out(configuration_width(P, m))
-        State of every micro-switch; idle (0) in all that no path uses.
-
     Timing
     ------
     Latency : none.
@@ -58,8 +51,11 @@ class UnicastRouter(Unit):
 
     clocked = resettable = False
 
-    destination_of: list[Signal]
-    configuration: Signal
+    destination_of: list[Signal] = member(In, lambda u: u.ports, array=lambda u: u.ports)
+    """Destination of each source, one-hot or 0. No two have the same. With two subswitches, only
+    destinations that have paths."""
+    configuration = member(Out, lambda u: configuration_width(u.ports, u.middle_switches))
+    """State of every micro-switch; idle (0) in all that no path uses."""
 
     def __init__(self, *, ports: int, middle_switches: int) -> None:
         self.ports = check_int("UnicastRouter ports", ports, minimum=2)
@@ -67,11 +63,7 @@ class UnicastRouter(Unit):
             "UnicastRouter middle_switches", middle_switches, minimum=2
         )
         self.unit_name = f"unicast_router_m{middle_switches}_p{ports}"
-        members = {
-            "destination_of": In(ports).array(ports),
-            "configuration": Out(configuration_width(ports, middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         if self.ports == 2:

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -19,24 +20,6 @@ class UnicastSequencer(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    may, here, space : In(1)
-        Whether packets may start; whether there is one with a path, and space at its destination.
-    valid, broken, last : In(1)
-        A flit is present; the rest of the packet is missing and will not arrive; it is the last
-        one.
-    length : In(last)
-        Index of the last flit of the packet that starts.
-    able, start, fire, ending, bad : Out(1)
-        A packet would start if allowed; it starts; a flit is sent; it ends the packet; the packet
-        must not be used.
-    under_way, stays, lasts : Out(1)
-        Whether a packet started before this cycle; whether it continues after it; whether it, or
-        one that starts in this cycle, does.
-    closing : Out(1)
-        The next flit is the last one of the packet; valid with ``lasts``.
-
     Timing
     ------
     Latency : none, a packet starts in the cycle in which all is there.
@@ -51,45 +34,45 @@ class UnicastSequencer(Unit):
         ``spec`` is no specification.
     """
 
-    may: Signal
-    here: Signal
-    space: Signal
-    valid: Signal
-    broken: Signal
-    last: Signal
-    length: Signal
-    able: Signal
-    start: Signal
-    fire: Signal
-    ending: Signal
-    bad: Signal
-    under_way: Signal
-    stays: Signal
-    lasts: Signal
-    closing: Signal
+    may = member(In, 1)
+    """Whether packets may start."""
+    here = member(In, 1)
+    """Whether there is a packet with a path."""
+    space = member(In, 1)
+    """Whether the destination of the packet has space."""
+    valid = member(In, 1)
+    """A flit is present."""
+    broken = member(In, 1)
+    """The rest of the packet is missing and will not arrive."""
+    last = member(In, 1)
+    """The flit is the last one of the packet."""
+    length = member(In, lambda u: u.spec.protocol.fields["last"])
+    """Index of the last flit of the packet that starts."""
+    able = member(Out, 1)
+    """A packet would start if allowed."""
+    start = member(Out, 1)
+    """The packet starts."""
+    fire = member(Out, 1)
+    """A flit is sent."""
+    ending = member(Out, 1)
+    """The flit ends the packet."""
+    bad = member(Out, 1)
+    """The packet must not be used."""
+    under_way = member(Out, 1)
+    """Whether a packet started before this cycle is in progress."""
+    stays = member(Out, 1)
+    """Whether the packet from an earlier cycle continues after this cycle."""
+    lasts = member(Out, 1)
+    """Whether the packet from an earlier cycle, or one that starts in this cycle, continues after
+    this cycle."""
+    closing = member(Out, 1)
+    """The next flit is the last one of the packet; valid with ``lasts``."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("UnicastSequencer", spec)
         length = spec.protocol.fields["last"]
         self.unit_name = f"unicast_sequencer_n{length}"
-        inputs = ("may", "here", "space", "valid", "broken", "last")
-        strobes = (
-            "able",
-            "start",
-            "fire",
-            "ending",
-            "bad",
-            "under_way",
-            "stays",
-            "lasts",
-            "closing",
-        )
-        members = {
-            **dict.fromkeys(inputs, In(1)),
-            "length": In(length),
-            **dict.fromkeys(strobes, Out(1)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         under_way, stops, there = self.under_way, Signal(), Signal()

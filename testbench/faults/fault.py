@@ -11,6 +11,7 @@ from typing import Any
 from amaranth.hdl import Instance, Module, Signal
 from amaranth.lib.wiring import In
 
+from fred_hw.member import members
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 
@@ -82,6 +83,9 @@ def every_fault() -> dict[Fault, str]:
 class _Breakable(Unit):
     """A correct unit, surrounded by wires that a selected fault disturbs."""
 
+    ports = members(lambda u: dict(u.sound.signature.members))
+    """The ports of the unit."""
+
     def __init__(self, sound: Unit, faults: Sequence[tuple[int, Fault]]) -> None:
         self.sound, self.faults = sound, faults
         self.unit_name, self.clocked, self.resettable = (
@@ -90,7 +94,7 @@ class _Breakable(Unit):
             sound.resettable,
         )
         sound.unit_name = f"{sound.unit_name}_sound"
-        super().__init__(dict(sound.signature.members))
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.submodules.sound = sound = self.sound

@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
@@ -35,22 +36,6 @@ class EndpointPair(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    i<f>_valid, ready, last, data; o<f>_...
-        Payload of flow f, entering at its source and leaving at its destination.
-    phase<f> : In
-        Phase of flow f at both endpoints. For unicasts their addresses are 0 and 1, or in a
-        mesh whose sources choose routes 0 and that of its last NPU.
-    m<e>_valid, ready, last, data, header, crc; s<e>_...
-        The link, from and to endpoint e.
-    clear : In(1)
-        Restart all numbers at 0.
-    idle, rewinds : Out(6)
-        Outputs of the sources of the flows.
-    dropped, error : Out(2), Out(1)
-        Outputs of the endpoints; ``error`` for any error that a correct neighbour never causes.
-
     Timing
     ------
     Latency : that of the ends.
@@ -59,23 +44,32 @@ class EndpointPair(Unit):
     Reset : that of the ends.
     """
 
+    pins = members(lambda u: wires(u.spec, 2, FLOWS))
+    """``i<f>_valid``, ``ready``, ``last``, ``data`` and ``o<f>_...``: payload of flow f, entering
+    at its source and leaving at its destination. ``m<e>_valid``, ``ready``, ``last``, ``data``,
+    ``header``, ``crc`` and ``s<e>_...``: the link, from and to endpoint e."""
+    clear = member(In, 1)
+    """Restart all numbers at 0."""
+    idle = member(Out, FLOWS)
+    """Whether the source of each flow is idle."""
+    rewinds = member(Out, FLOWS)
+    """Whether the source of each flow retransmits."""
+    dropped = member(Out, 2)
+    """Whether each endpoint drops a flit."""
+    error = member(Out, 1)
+    """Any error of the endpoints that a correct neighbour never causes."""
+    phases = members(
+        lambda u: {f"phase{flow}": In(u.spec.protocol.fields["phase"]) for flow in ALL_FLOWS}
+    )
+    """Phase of flow f at both endpoints, ``phase<f>``. For unicasts their addresses are 0 and 1, or
+    in a mesh whose sources choose routes 0 and that of its last NPU."""
+
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
         paths = spec.protocol.routes
         self.addresses = (0, 1 if paths is None else paths.width * paths.height - 1)
         self.unit_name = "endpoint_pair"
-        fields = spec.protocol.fields
-        members = {
-            **wires(spec, 2, FLOWS),
-            "clear": In(1),
-            "idle": Out(FLOWS),
-            "rewinds": Out(FLOWS),
-            "dropped": Out(2),
-            "error": Out(1),
-        }
-        for flow in ALL_FLOWS:
-            members[f"phase{flow}"] = In(fields["phase"])
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(2)]

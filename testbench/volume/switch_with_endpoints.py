@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.member import member, members
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
@@ -40,6 +41,14 @@ __all__ = [
 _NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
 
 
+def _flow_members(spec: SwitchSpec) -> dict[str, Member]:
+    """Return the members of all flows."""
+    fields = spec.protocol.fields
+    widths = {"phase": fields["phase"], "peer": fields["source"]}
+    numbers = range(DATA_COUNT * spec.ports)
+    return {f"{name}{n}": In(widths[name.split("_")[1]]) for n in numbers for name in _NAMES}
+
+
 class SwitchWithEndpoints(Unit):
     """A switch and an endpoint for each port; the bench provides the links.
 
@@ -47,22 +56,6 @@ class SwitchWithEndpoints(Unit):
     ----------
     spec : SwitchSpec
         The switch.
-
-    Members
-    -------
-    m<k>_valid, ready, last, data, header, crc; s<k>_... for k below 2 P
-        The links: from and to endpoint k, then from and to the switch's port k - P.
-    i<n>_valid, ready, last, data; o<n>_...
-        Payload that endpoint n // 3 sends and receives on virtual channel n % 3.
-    send_phase<n>, send_peer<n>, receive_phase<n>, receive_peer<n> : In
-        Flows of the endpoints.
-    s_axil_...
-        Register bus of the switch.
-    idle, rewinds : Out(3 P)
-        Outputs of the endpoints.
-    error : Out(1)
-        Whether an endpoint reports an error; not ``unknown``, as sources may be ahead of
-        destinations.
 
     Timing
     ------
@@ -72,31 +65,38 @@ class SwitchWithEndpoints(Unit):
     Reset : that of its parts.
     """
 
+    s_axil = members(lambda u: axi_lite_members(switch_map(u.spec).address_bits))
+    """Register bus of the switch."""
+    pins = members(lambda u: wires(u.spec, 2 * u.spec.ports, DATA_COUNT * u.spec.ports))
+    """``m<k>_valid``, ``ready``, ``last``, ``data``, ``header``, ``crc`` and ``s<k>_...`` for k
+    below 2 P: links from and to endpoint k, then from and to the switch's port k - P.
+    ``i<n>_valid``, ``ready``, ``last``, ``data`` and ``o<n>_...``: payload that endpoint n // 3
+    sends and receives on virtual channel n % 3."""
+    idle = member(Out, lambda u: DATA_COUNT * u.spec.ports)
+    """Outputs of the endpoints."""
+    rewinds = member(Out, lambda u: DATA_COUNT * u.spec.ports)
+    """Outputs of the endpoints."""
+    error = member(Out, 1)
+    """Whether an endpoint reports an error; not ``unknown``, as sources may be ahead of
+    destinations."""
+    flows = members(lambda u: _flow_members(u.spec))
+    """Flows of the endpoints: ``send_phase<n>``, ``send_peer<n>``, ``receive_phase<n>`` and
+    ``receive_peer<n>``."""
+
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
         self.unit_name = "switch_with_endpoints"
-        fields = spec.protocol.fields
-        widths = {"phase": fields["phase"], "peer": fields["source"]}
-        members = {
-            **axi_lite_members(switch_map(spec).address_bits),
-            **wires(spec, 2 * spec.ports, DATA_COUNT * spec.ports),
-            "idle": Out(DATA_COUNT * spec.ports),
-            "rewinds": Out(DATA_COUNT * spec.ports),
-            "error": Out(1),
-        }
-        for n in range(DATA_COUNT * spec.ports):
-            members |= {f"{name}{n}": In(widths[name.split("_")[1]]) for name in _NAMES}
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports
         switch = place(m, "switch", Switch(spec=self.spec))
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(ports)]
-        for path, member, value in switch.signature.flatten(switch):
+        for path, entry, value in switch.signature.flatten(switch):
             name = str(path[0])
             if name.startswith(PREFIX):
                 mine = getattr(self, name)
-                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+                m.d.comb += value.eq(mine) if entry.flow == In else mine.eq(value)
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
             m.d.comb += end.address.eq(address_of(k))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fred_hw.datapath.reducer import Reducer
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.formats.values import stored
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
@@ -39,16 +40,6 @@ class Bank(Unit):
     units : Sequence of Reducer
         At most 64, of one lane each; the others get zeros while one is selected.
 
-    Members
-    -------
-    select : In(8)
-        Which unit gets the operands and gives the result; 64 more and the operands pass it, and
-        the result is the first, 128 more and it is the second.
-    i0, i1 : In(32)
-        Operands in the low bits.
-    o : Out(32)
-        Result in the low bits.
-
     Timing
     ------
     Latency : that of the selected unit.
@@ -57,10 +48,20 @@ class Bank(Unit):
     Reset : none.
     """
 
+    select = member(In, 8)
+    """Which unit gets the operands and gives the result; 64 more and the operands pass it, and the
+    result is the first, 128 more and it is the second."""
+    i0 = member(In, 32)
+    """First operand in the low bits."""
+    i1 = member(In, 32)
+    """Second operand in the low bits."""
+    o = member(Out, 32)
+    """Result in the low bits."""
+
     def __init__(self, units: Sequence[Reducer]) -> None:
         self.units = units
         self.unit_name, self.resettable = "bank", False
-        super().__init__({"select": In(8), "i0": In(32), "i1": In(32), "o": Out(32)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         passes = self.select[6:].any()

@@ -1,13 +1,8 @@
 """Every public unit of fred_hw has a contract, and tests of it.
 
-- The docstring has the sections Parameters, Members and Timing; Timing says Latency, Throughput,
-  Paths and Reset.
-- Members names each member of the signature, and each is annotated on the class, but for those of
-  AXI and of registers.
-- Members gives each a shape, and that of the signature, in the names that its module has and those
-  of ``words``; of what not all specifications have it says first which ones do.
-- The docstring of a function ``..._signature`` has Members likewise, and where there is a class of
-  such interfaces it annotates each.
+- The docstring has the sections Parameters and Timing; Timing says Latency, Throughput, Paths and
+  Reset.
+- Each declaration of a member has a description, and the type of the member.
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
   space without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
@@ -17,37 +12,31 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable
 from functools import cache
 from graphlib import TopologicalSorter
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from amaranth.hdl import Shape
-from amaranth.lib.data import ArrayLayout
-from amaranth.lib.wiring import In, Member, Out, PureInterface, Signature
+from amaranth.hdl import Signal
+from amaranth.lib import stream
 
-import fred_hw
 from docs.generate.catalogue import entry, parts, sizes, units
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.control.axi_lite import AxiLiteRegisters
+from fred_hw.control.events import Counts, Errors
 from fred_hw.control.switch_map import switch_map
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.integers import INT16
+from fred_hw.member import Bundle, declared
 from fred_hw.operations.operation import fitting
-from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec, buffer_names
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from tests.fred_hw.specs import LINK, sizes_of_units
 
 HERE = Path(__file__).parent
-AXI_LITE = "s_axil_awaddr, ... s_axil_rready"
-"""How Members tells AXI4-Lite."""
-
 OTHER = SwitchSpec(
     ports=10,
     middle_switches=7,
@@ -79,7 +68,7 @@ def section(thing: object, name: str) -> str:
 
 @EACH
 def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
-    assert section(unit, "Parameters") and section(unit, "Members")
+    assert section(unit, "Parameters")
     for name in ("Latency", "Throughput", "Paths", "Reset"):
         assert entry(unit, name), f"Timing of {unit.__name__} does not say {name}"
 
@@ -109,181 +98,30 @@ def test_what_is_no_specification_is_refused(unit: str, nothing: Any) -> None:
         CLASSES[unit](**sizes)
 
 
-def told(thing: object, spec: SwitchSpec | None = None) -> dict[str, str]:
-    """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one.
-
-    What is there "If ``endpoint.<key>`` is <number>", or "<number> or more", is left out for other
-    specifications.
-    """
-    found, only = {}, r"(?:\n    If ``endpoint\.(\w+)`` is (\d+)( or more)?)?"
-    lines = re.findall(rf"^([\w<].*?) : (.*){only}", section(thing, "Members"), re.MULTILINE)
-    for line, text, key, number, more in lines:
-        if spec and key:
-            size = getattr(spec.endpoint, key)
-            if size < int(number) or (size > int(number) and not more):
-                continue
-        stream = re.match(r"[sm](<k>)?_axis_(<c>_)?", line)
-        first, *others = line.split(", ")
-        names = [first, *((stream[0] if stream else "") + name for name in others)]
-        shapes = [ast.unparse(one) for one in ast.parse(f"[{text}]", mode="eval").body.elts]
-        found |= zip(names, shapes * len(names) if len(shapes) == 1 else shapes, strict=True)
-    return found
-
-
-def line_of(name: str) -> str:
-    """Return the name of a member, with <k> as the number of a port and <c> as a channel."""
-    name = re.sub(r"^([sm])\d+_", r"\1<k>_", name)
-    channels = "|".join(DATA_CIRCUITS)
-    return re.sub(rf"^([sm]_axis_|receive_flow_)(?:{channels})(_|$)", r"\1<c>\2", name)
-
-
-@EACH
-def test_members_are_told_and_annotated(unit: type[Unit]) -> None:
-    annotated = {name for one in unit.__mro__ for name in inspect.get_annotations(one)}
-    names = set(made(unit).signature.members)
-    axi_lite = {name for name in names if name.startswith("s_axil_")}
-    assert not axi_lite or AXI_LITE in section(unit, "Members")
-    names -= axi_lite
-    if unit.__name__ == "AxiLiteRegisters":
-        names &= annotated
-    assert {line_of(name) for name in names} - told(unit).keys() == set(), (
-        f"Members of {unit.__name__}"
-    )
-    # Members of all ports or channels, and the wires of an AXI stream, are no attributes by name.
-    several = {name for name in names if line_of(name) != name}
-    plain = {name for name in names - several if not re.match(r"[sm]_axis_t\w+$", name)}
-    assert plain - annotated == set(), f"annotations of {unit.__name__}"
-
-
-def words(one: Unit, spec: SwitchSpec) -> dict[str, Any]:
-    """Return what shapes in the docstring of a unit are made of."""
-    lane = isinstance(one, LaneUnit)
-    own = {"inside": one.inside, "storage_bits": one.number_format.storage_bits} if lane else {}
-    own |= {} if lane else arguments(type(one), spec)
-    own["spec"] = getattr(one, "spec", spec)
-    return words_of(type(one).__module__, own)
-
-
-def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
-    """Return what shapes in the docstrings of a module are made of, with words of one's ``own``."""
-    spec = own["spec"]
-    protocol = spec.protocol
-    sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
-    sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
-    sizes |= {name: getattr(spec.endpoint, name) for name in ("read_ports", "schedule_entries")}
-    sizes |= {
-        "P": own.get("ports", spec.ports),
-        "B": len(buffer_names(own.get("channels", protocol.channels))),
-        "protocol": protocol,
-        "m": own.get("middle_switches", spec.middle_switches),
-    }
-    sizes |= protocol.fields | {"address": protocol.fields["destination"]}
-    names = vars(import_module(module))
-    return names | {"In": In, "Out": Out, "ArrayLayout": ArrayLayout} | sizes | own
-
-
-def is_that(told: object, member: Member) -> bool:
-    """Return whether a member has a shape that is told, whatever it starts from."""
-    if not isinstance(told, Member) or told.flow != member.flow:
-        return False
-    shapes = [
-        (Shape.cast(one.shape) if one.is_port else one.signature, one.dimensions)
-        for one in (told, member)
-    ]
-    return shapes[0] == shapes[1]
-
-
-def fields(unit: Unit) -> dict[str, dict[str, Any]]:
-    """Return what shapes of the members of each field go by, of ``AxiLiteRegisters``."""
-    registers = unit.registers.registers if isinstance(unit, AxiLiteRegisters) else ()
-    return {
-        f"{register.name}_{field.name}".lower(): {
-            "access": field.access,
-            "bits": register.total_bits or field.width * register.words,
-        }
-        for register in registers
-        for field in register.fields
-    }
+def fits(value: Any, kind: Any) -> bool:
+    """Return whether a member has a type; one of a bundle has members that its class declares."""
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(fits(one, *get_args(kind)) for one in value)
+    if issubclass(kind, Bundle):
+        types = get_type_hints(kind)
+        names = value.signature.members.keys() & declared(kind).keys()
+        assert names or issubclass(kind, Counts | Errors)  # these have one for each of a list
+        return all(fits(getattr(value, name), types.get(name, Signal)) for name in names)
+    if kind is stream.Interface:
+        return set(value.signature.members) == {"payload", "valid", "ready"}
+    return isinstance(value, kind)
 
 
 @EACH
 @pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
-def test_members_have_the_shapes_that_are_reported(unit: type[Unit], spec: SwitchSpec) -> None:
-    one, shapes, seen, wrong = made(unit, spec), told(unit, spec), set[str](), dict[str, str]()
-    known, of_fields = words(one, spec), fields(one)
-    for name, member in one.signature.members.items():
-        if name.startswith("s_axil_"):
-            continue
-        line, more = line_of(name), dict[str, Any]()
-        field = name if name in of_fields else name.rpartition("_")[0]
-        if field in of_fields:
-            line, more = name.replace(field, "<register>_<field>"), of_fields[field]
-        seen.add(line)
-        if not is_that(eval(shapes[line], known | more), member):
-            wrong[line] = f"{shapes[line]} is {member}"
+def test_members_have_their_types_and_descriptions(unit: type[Unit], spec: SwitchSpec) -> None:
+    one, types = made(unit, spec), get_type_hints(unit)
+    wrong: dict[str, Any] = {}
+    for name, declaration in declared(unit).items():
+        kind, found = types.get(name, Signal), declaration.found(one)
+        if not declaration.description or (name in found and not fits(getattr(one, name), kind)):
+            wrong[name] = kind
     assert wrong == {}
-    assert seen == shapes.keys()
-
-
-MODULES = [import_module(one.name) for one in walk_packages(fred_hw.__path__, "fred_hw.")]
-SIGNATURES = [
-    value
-    for module in MODULES
-    for name, value in vars(module).items()
-    if name.endswith("_signature") and value.__module__ == module.__name__
-    if inspect.signature(value).return_annotation is Signature
-]
-INTERFACES = [
-    value
-    for module in MODULES
-    for value in vars(module).values()
-    if isinstance(value, type) and issubclass(value, PureInterface)
-    if value.__module__ == module.__name__
-]
-
-
-def signature(function: Callable[..., Signature], spec: SwitchSpec) -> Signature:
-    """Return the signature that a function makes for a specification."""
-    sizes = {"spec": spec, "data_width": spec.data_width}
-    return function(*(sizes[name] for name in inspect.signature(function).parameters))
-
-
-def told_of_signature(function: Callable[..., Signature], spec: SwitchSpec) -> dict[str, str]:
-    """Return the shape that Members tells of each name; some stand in a list, or elsewhere."""
-    found, text = told(function, spec), section(function, "Members")
-    names = vars(import_module(function.__module__))
-    for line, listed in re.findall(r"^(<.*>) : .*\n    For each of ``(\w+)``", text, re.MULTILINE):
-        found |= dict.fromkeys(names[listed], found.pop(line))
-    for other in re.findall(r"^<.*>\n    See :func:`(\w+)`\.", text, re.MULTILINE):
-        found |= told_of_signature(names[other], spec)
-    return found
-
-
-@pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__name__)
-@pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
-def test_members_of_signatures_have_the_shapes_that_are_reported(
-    function: Callable[..., Signature], spec: SwitchSpec
-) -> None:
-    members, shapes = signature(function, spec).members, told_of_signature(function, spec)
-    known = words_of(function.__module__, {"spec": spec})
-    assert set(members) == shapes.keys()
-    wrong = {
-        name: f"{shapes[name]} is {member}"
-        for name, member in members.items()
-        if not is_that(eval(shapes[name], known), member)
-    }
-    assert wrong == {}
-
-
-@pytest.mark.parametrize("interface", INTERFACES, ids=lambda interface: interface.__name__)
-def test_interfaces_annotate_the_members_of_a_signature(interface: type[PureInterface]) -> None:
-    members = [
-        set(signature(function, spec).members)
-        for spec in (LINK, OTHER)
-        for function in SIGNATURES
-        if function.__module__ == interface.__module__
-    ]
-    assert set(inspect.get_annotations(interface)) in members
 
 
 def right(unit: type[Unit]) -> dict[str, Any]:

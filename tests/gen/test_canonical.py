@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fred_hw.member import members
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from gen.canonical import canonical_hash
@@ -276,10 +277,12 @@ def test_other_verilog_is_refused(text: str, message: str) -> None:
 class Inner(Unit):
     """A unit with chosen names for its ports and itself."""
 
+    chosen = members(lambda u: dict(zip(u.names[1:4], (In(4), In(4), Out(4)), strict=True)))
+
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.unit_name = names[0]
-        super().__init__({names[1]: In(4), names[2]: In(4), names[3]: Out(4)})
+        super().__init__()
 
     def ports(self) -> list[Signal]:
         return [getattr(self, name) for name in self.names[1:4]]

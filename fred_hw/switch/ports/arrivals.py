@@ -6,6 +6,7 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory, ReadPort
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.flit import Flit
 from fred_hw.gates.select import one_hot_mux, selected
@@ -14,10 +15,12 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit
 from fred_hw.link.message import Message
 from fred_hw.link.session import Handshake
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
 from .flit_queue import FlitQueue
+from .signatures import port_bits
 
 __all__ = ["Arrivals", "join_queues", "store_payload"]
 
@@ -32,20 +35,36 @@ class Arrivals(Unit):
     """
 
     spec: SwitchSpec
-    i: LinkFlit
-    flit: Flit
-    credit: Credits
-    message: Message
-    handshake: Handshake
-    down: Signal
-    exit: Signal
-    came: Signal
-    dropped: Signal
-    length: Signal
-    kind: Signal
-    overflow: Signal
-    stuck: Signal
-    route: Signal
+    i: LinkFlit = member(In, lambda u: LinkFlit.signature(u.spec))
+    """Flits from outside."""
+    flit: Flit = member(Out, lambda u: Flit.signature(u.spec.data_width))
+    """The flits that are taken."""
+    credit: Credits = member(Out, lambda u: Credits.signature(u.spec))
+    """See ``Deframer``."""
+    message: Message = member(Out, lambda u: Message.signature(u.spec))
+    """See ``Deframer``; of a router, messages about unicasts only."""
+    handshake: Handshake = member(Out, Handshake.signature())
+    """See ``Session``."""
+    down = member(In, 1)
+    """See ``Session``."""
+    exit = member(Out, lambda u: port_bits(u.spec))
+    """Port by which a ``message`` about a unicast leaves."""
+    came = member(Out, 1)
+    """High for a cycle for each accepted flit."""
+    dropped = member(Out, 1)
+    """High for a cycle for each dropped flit. A packet that is dropped because it is of another
+    generation counts as one; several in the same cycle count once."""
+    length = member(Out, 1)
+    """High for a cycle for each packet that is too long."""
+    kind = member(Out, 1)
+    """High for a cycle for each flit whose kind does not exist."""
+    overflow = member(Out, 1)
+    """High for a cycle for each flit that finds its buffer full."""
+    stuck = member(Out, 1)
+    """High for a cycle for each packet that waited too long at the head of a queue."""
+    route = member(Out, 1)
+    """High for a cycle for each packet and message without a route; of a router, these include all
+    those of phases."""
 
 
 def join_queues(
@@ -117,9 +136,9 @@ def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head:
     queues : sequence of FlitQueue
         One for each buffer.
     word : View
-        The flit that arrives for one of them, see ``arrival_signature``.
+        The flit that arrives for one of them, see ``Arrival``.
     head : interface
-        Interface with ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
+        Interface with ``circuit``, ``take`` and ``valid`` as in ``Head``.
     """
     came, depth = Signal(len(queues)), queues[0].spec.protocol.buffer_flits
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])

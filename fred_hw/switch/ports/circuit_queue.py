@@ -1,14 +1,12 @@
 """Queue of one virtual channel of an input port, and the fate of its first packet."""
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import selected
-from fred_hw.link.descriptor import descriptor_layout
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 
 from .flit_queue import FlitHead, FlitQueue
@@ -35,55 +33,6 @@ class CircuitQueue(FlitQueue):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    arrives, mark, incoming : In(1), In(mark_layout(spec)), In(1)
-        A flit arrives, with its mark; whether more of the previous flit's packet may arrive.
-    ready, used : Out(1), Out(range(buffer_flits + 1))
-        Whether there is space for a flit, which is lost otherwise; flits inside, where a departing
-        flit counts for one cycle more.
-    tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
-        Positions of the payload of an arriving flit, and of the head.
-    enable : In(1)
-        Whether heads are checked.
-    serves : In(phases)
-        Phases of this channel that take packets from this port.
-    asks, answered : Out(1), In(1)
-        The number of the head's phase is requested; it is available in the next cycle.
-    prefetched : In(1)
-        The number of the flow of ``mark``, the first flit of a packet, is available in the next
-        cycle; not with ``start``; used if that flit goes directly to the head, between packets.
-    due, generation : In(sequence), In(generation)
-        Number that the flow expects next, and its generation, a cycle after ``answered``.
-    changed, overtaken : In(1)
-        Numbers or phases change; a packet of the head's flow starts from another channel. Earlier
-        checks no longer count.
-    waiting, descriptor, exit : Out(1), Out(descriptor_layout(spec)), Out(port_bits(spec))
-        Whether the head is a packet that may start, its descriptor, and its output port if it is a
-        unicast.
-    served, following, load : In(phase), In(phase), In(1)
-        Phase that is served in this cycle, and in the next one if ``load`` is high.
-    of_phase : Out(1)
-        Whether the head belongs to the served phase; valid while ``waiting``.
-    anew : Out(1)
-        Another packet is at the head, or the one at the head started in the previous cycle.
-    start, take, finish : In(1)
-        Start it, together with ``take``; take a flit; its flow ends its packet, and the rest of
-        this one is dropped.
-    valid, last : Out(1), Out(1)
-        A flit is present; it ends the packet.
-    broken : Out(1)
-        The rest of the packet is missing and will not arrive.
-    unknown : Out(1)
-        High for a cycle when a packet of the phase's generation is dropped because the phase takes
-        none from this port.
-    late, early, stuck, stale : Out(1)
-        High for a cycle when a packet is dropped because its number is before the expected one, or
-        after it, or because it has waited for ``head_of_line_timeout_cycles``, or is of another
-        generation.
-    enters, leaves : Out(1)
-        Likewise, when the first flit of a packet arrives, and when it leaves.
-
     Timing
     ------
     Latency : 1 cycle from a flit to the head; from there to ``waiting`` none if the packet follows
@@ -99,60 +48,60 @@ class CircuitQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    enable: Signal
-    serves: Signal
-    asks: Signal
-    answered: Signal
-    prefetched: Signal
-    due: Signal
-    generation: Signal
-    changed: Signal
-    overtaken: Signal
-    exit: Signal
-    served: Signal
-    following: Signal
-    load: Signal
-    of_phase: Signal
-    anew: Signal
-    unknown: Signal
-    late: Signal
-    early: Signal
-    stale: Signal
+    enable = member(In, 1)
+    """Whether heads are checked."""
+    answered = member(In, 1)
+    """The number that ``asks`` requests is available in the next cycle."""
+    prefetched = member(In, 1)
+    """The number of the flow of ``mark``, the first flit of a packet, is available in the next
+    cycle; not with ``start``; used if that flit goes directly to the head, between packets."""
+    changed = member(In, 1)
+    """Numbers or phases change; earlier checks no longer count."""
+    overtaken = member(In, 1)
+    """A packet of the head's flow starts from another channel; earlier checks no longer count."""
+    load = member(In, 1)
+    """The served phase changes after this cycle."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
+    start, take, finish = FlitQueue.start, FlitQueue.take, FlitQueue.finish
+    asks = member(Out, 1)
+    """The number of the head's phase is requested."""
+    waiting = FlitQueue.waiting
+    of_phase = member(Out, 1)
+    """Whether the head belongs to the served phase; valid while ``waiting``."""
+    anew = member(Out, 1)
+    """Another packet is at the head, or the one at the head started in the previous cycle."""
+    valid, last, broken = FlitQueue.valid, FlitQueue.last, FlitQueue.broken
+    enters, leaves = FlitQueue.enters, FlitQueue.leaves
+    unknown = member(Out, 1)
+    """High for a cycle when a packet of the phase's generation is dropped because the phase takes
+    none from this port."""
+    late = member(Out, 1)
+    """High for a cycle when a packet is dropped because its number is before the expected one."""
+    early = member(Out, 1)
+    """High for a cycle when a packet is dropped because its number is after the expected one."""
+    stuck = FlitQueue.stuck
+    stale = member(Out, 1)
+    """High for a cycle when a packet is dropped because it is of another generation."""
+    mark, used, tail, place = FlitQueue.mark, FlitQueue.used, FlitQueue.tail, FlitQueue.place
+    serves = member(In, lambda u: u.spec.protocol.phases)
+    """Phases of this channel that take packets from this port."""
+    due = member(In, lambda u: u.spec.protocol.fields["sequence"])
+    """Number that the flow expects next, a cycle after ``answered``."""
+    generation = member(In, lambda u: u.spec.protocol.fields["generation"])
+    """Generation of the flow, a cycle after ``answered``."""
+    served = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Phase that is served in this cycle."""
+    following = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Phase that is served in the next cycle if ``load`` is high."""
+    descriptor = FlitQueue.descriptor
+    exit = member(Out, lambda u: port_bits(u.spec))
+    """Output port of the waiting packet if it is a unicast."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
-        protocol, fields = spec.protocol, spec.protocol.fields
-        self.unit_name = f"circuit_queue_p{spec.ports}_{protocol.suffix}"
-        depth = protocol.buffer_flits
-        inputs = ("arrives", "incoming", "enable", "answered", "prefetched", "changed", "overtaken")
-        inputs += ("load", "start", "take", "finish")
-        outputs = (
-            "ready",
-            "asks",
-            "waiting",
-            "of_phase",
-            "anew",
-            "valid",
-            "last",
-            "broken",
-            "enters",
-            "leaves",
-        )
-        members: dict[str, Any] = {
-            **dict.fromkeys(inputs, In(1)),
-            **dict.fromkeys((*outputs, *THROWN), Out(1)),
-            "mark": In(mark_layout(spec)),
-            "used": Out(range(depth + 1)),
-            "tail": Out(range(depth)),
-            "place": Out(range(depth)),
-            "serves": In(protocol.phases),
-            "due": In(fields["sequence"]),
-            "generation": In(fields["generation"]),
-            **dict.fromkeys(("served", "following"), In(fields["phase"])),
-            "descriptor": Out(descriptor_layout(spec)),
-            "exit": Out(port_bits(spec)),
-        }
-        super().__init__(members)
+        self.unit_name = f"circuit_queue_p{spec.ports}_{spec.protocol.suffix}"
+        self.layout = mark_layout(spec)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         head = self.advance(m)

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
@@ -35,27 +37,49 @@ class FlitQueue(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
+    layout : StructLayout
+        Layout of a flit without payload: ``first``, ``last``, ``descriptor`` and ``exit``.
     """
 
     spec: SwitchSpec
-    arrives: Signal
-    mark: data.View
-    incoming: Signal
-    ready: Signal
-    used: Signal
-    tail: Signal
-    place: Signal
-    waiting: Signal
-    descriptor: data.View
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
-    stuck: Signal
-    enters: Signal
-    leaves: Signal
+    layout: data.StructLayout
+    arrives = member(In, 1)
+    """A flit arrives."""
+    incoming = member(In, 1)
+    """Whether more of the previous flit's packet may arrive."""
+    start = member(In, 1)
+    """Start the packet, together with ``take``."""
+    take = member(In, 1)
+    """Take a flit."""
+    finish = member(In, 1)
+    """End the packet; the rest of it is dropped."""
+    ready = member(Out, 1)
+    """Whether there is space for a flit, which is lost otherwise."""
+    waiting = member(Out, 1)
+    """A packet may start."""
+    valid = member(Out, 1)
+    """A flit is present."""
+    last = member(Out, 1)
+    """The flit ends the packet."""
+    broken = member(Out, 1)
+    """The rest of the packet is missing and will not arrive."""
+    stuck = member(Out, 1)
+    """High for a cycle when a packet is dropped because it has waited for
+    ``head_of_line_timeout_cycles``."""
+    enters = member(Out, 1)
+    """High for a cycle when the first flit of a packet arrives."""
+    leaves = member(Out, 1)
+    """High for a cycle when the first flit of a packet leaves."""
+    mark: data.View = member(In, lambda u: u.layout)
+    """Mark of the arriving flit."""
+    used = member(Out, lambda u: range(u.spec.protocol.buffer_flits + 1))
+    """Flits inside, where a departing flit counts for one cycle more."""
+    tail = member(Out, lambda u: range(u.spec.protocol.buffer_flits))
+    """Position of the payload of an arriving flit."""
+    place = member(Out, lambda u: range(u.spec.protocol.buffer_flits))
+    """Position of the payload of the head."""
+    descriptor: data.View = member(Out, lambda u: u.layout["descriptor"].shape)
+    """Descriptor of the packet."""
 
     def advance(self, m: Module) -> FlitHead:
         """Move flits to the head, and return the head; the subclass decides when it leaves.

@@ -1,7 +1,5 @@
 """Input port: one queue per virtual channel, and the expected packet numbers."""
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -9,12 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
-from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import first_of, may_pass, next_grant, one_hot_mux, selected
-from fred_hw.link.credits import credit_signature
-from fred_hw.link.flit import link_flit_signature
-from fred_hw.link.message import message_signature
-from fred_hw.link.session import handshake_signature
+from fred_hw.member import member
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import place
@@ -23,7 +17,7 @@ from .arrivals import Arrivals, join_queues, store_payload
 from .circuit_queue import CircuitQueue
 from .next_unicast import NextUnicast
 from .occupancy import Occupancy
-from .signatures import Due, Event, Head, due_signature, event_signature, head_signature, port_bits
+from .signatures import Due, Event, Head
 
 __all__ = ["InputPort"]
 
@@ -35,43 +29,6 @@ class InputPort(Arrivals):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    i : In(link_flit_signature(spec))
-        Flits from outside.
-    enable : In(1)
-        Whether packets are checked.
-    serves : In(ArrayLayout(phases, 3))
-        For each channel the phases that take packets from this port.
-    served, following, load : In(phase), In(phase), In(1)
-        Phase that is served in this cycle, and in the next one if ``load`` is high.
-    head : Out(head_signature(spec))
-        Packets that may start, and the control of one.
-    flit : Out(flit_signature(data_width))
-        The flits that are taken.
-    changed : In(1)
-        A phase changes.
-    routes : In(routes_layout(spec))
-        Port by which unicasts leave. Unicasts to an address without a route are dropped.
-    credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``.
-    handshake, down : Out(handshake_signature()), In(1)
-        See ``session_signature``.
-    exit : Out(port_bits(spec))
-        Port by which a ``message`` about a unicast leaves.
-    due : Out(due_signature(spec))
-        Expected packet numbers.
-    event : Out(event_signature(spec))
-        A packet of a flow was dropped because its number is before or after the expected one. A
-        channel has at most one such event in ``packet_timeout_cycles``, and none for the same time
-        after ``due.write``.
-    came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
-        High for a cycle for each accepted and dropped flit, and for errors. A packet that is
-        dropped because it is of another generation counts as a dropped one; several in the same
-        cycle count once.
-    queued, unicasts : Out(phases), Out(1)
-        Phases with a packet in a queue, and whether a unicast is in one.
 
     Timing
     ------
@@ -85,46 +42,47 @@ class InputPort(Arrivals):
     Reset : forgets all packets, and keeps the numbers.
     """
 
-    enable: Signal
-    serves: data.View
-    served: Signal
-    following: Signal
-    load: Signal
-    head: Head
-    changed: Signal
-    routes: data.View
-    due: Due
-    event: Event
-    unknown: Signal
-    queued: Signal
-    unicasts: Signal
+    enable = member(In, 1)
+    """Whether packets are checked."""
+    serves: data.View = member(In, lambda u: data.ArrayLayout(u.spec.protocol.phases, DATA_COUNT))
+    """For each channel the phases that take packets from this port."""
+    served = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Phase that is served in this cycle."""
+    following = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Phase that is served in the next cycle if ``load`` is high."""
+    load = member(In, 1)
+    """The served phase changes after this cycle."""
+    head: Head = member(Out, lambda u: Head.signature(u.spec))
+    """Packets that may start, and the control of one."""
+    # Placed here, since the order of ports is part of the hash of a measured design.
+    flit = Arrivals.flit
+    changed = member(In, 1)
+    """A phase changes."""
+    routes: data.View = member(In, lambda u: routes_layout(u.spec))
+    """Port by which unicasts leave. Unicasts to an address without a route are dropped."""
+    exit, handshake, down, came = Arrivals.exit, Arrivals.handshake, Arrivals.down, Arrivals.came
+    dropped = Arrivals.dropped
+    unknown = member(Out, 1)
+    """High for a cycle for each packet of the phase's generation that the phase does not take from
+    this port."""
+    length, kind, overflow = Arrivals.length, Arrivals.kind, Arrivals.overflow
+    stuck, route, i, credit = Arrivals.stuck, Arrivals.route, Arrivals.i, Arrivals.credit
+    message = Arrivals.message
+    due: Due = member(Out, lambda u: Due.signature(u.spec))
+    """Expected packet numbers."""
+    event: Event = member(Out, lambda u: Event.signature(u.spec))
+    """A packet of a flow was dropped because its number is before or after the expected one. A
+    channel has at most one such event in ``packet_timeout_cycles``, and none for the same time
+    after ``due.write``."""
+    queued = member(Out, lambda u: u.spec.protocol.phases)
+    """Phases with a packet in a queue."""
+    unicasts = member(Out, 1)
+    """Whether a unicast is in a queue."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("InputPort", spec)
         self.unit_name = sized_name("input_port", spec)
-        strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck", "route")
-        members: dict[str, Any] = {
-            "enable": In(1),
-            "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),
-            **dict.fromkeys(("served", "following"), In(spec.protocol.fields["phase"])),
-            "load": In(1),
-            "head": Out(head_signature(spec)),
-            "flit": Out(flit_signature(spec.data_width)),
-            "changed": In(1),
-            "routes": In(routes_layout(spec)),
-            "exit": Out(port_bits(spec)),
-            "handshake": Out(handshake_signature()),
-            "down": In(1),
-            **dict.fromkeys(strobes, Out(1)),
-            "i": In(link_flit_signature(spec)),
-            "credit": Out(credit_signature(spec)),
-            "message": Out(message_signature(spec)),
-            "due": Out(due_signature(spec)),
-            "event": Out(event_signature(spec)),
-            "queued": Out(spec.protocol.phases),
-            "unicasts": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         queues = [

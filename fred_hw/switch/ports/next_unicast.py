@@ -8,6 +8,7 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import gated
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -24,16 +25,6 @@ class NextUnicast(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    enters, online, exit : In(1), In(1), In(port_bits(spec))
-        A packet arrives; whether it is a unicast, and by which port it leaves then.
-    leaves : In(1)
-        The first packet leaves, a cycle after ``enters`` or later: it starts, or is dropped.
-    destination : Out(P)
-        The port by which the first packet leaves, one-hot; 0 without a packet, or if it belongs to
-        a phase.
-
     Timing
     ------
     Latency : 2 cycles from ``enters`` if no other packet is there, 1 from ``leaves``.
@@ -47,23 +38,22 @@ class NextUnicast(Unit):
         ``spec`` is no specification.
     """
 
-    enters: Signal
-    online: Signal
-    exit: Signal
-    leaves: Signal
-    destination: Signal
+    enters = member(In, 1)
+    """A packet arrives."""
+    online = member(In, 1)
+    """Whether the packet is a unicast."""
+    exit = member(In, lambda u: port_bits(u.spec))
+    """Port by which the unicast leaves."""
+    leaves = member(In, 1)
+    """The first packet leaves, a cycle after ``enters`` or later: it starts, or is dropped."""
+    destination = member(Out, lambda u: u.spec.ports)
+    """The port by which the first packet leaves, one-hot; 0 without a packet, or if it belongs to a
+    phase."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("NextUnicast", spec)
         self.unit_name = f"next_unicast_p{spec.ports}_{spec.protocol.suffix}"
-        members = {
-            "enters": In(1),
-            "online": In(1),
-            "exit": In(port_bits(spec)),
-            "leaves": In(1),
-            "destination": Out(spec.ports),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})

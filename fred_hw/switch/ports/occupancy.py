@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import sum_of
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
@@ -20,17 +21,6 @@ class Occupancy(Unit):
     spec : SwitchSpec
         Sizes.
 
-    Members
-    -------
-    enters, comes : In(1), In(phase)
-        A packet arrives; its phase.
-    leaves, goes : In(3), In(ArrayLayout(phase, 3))
-        For each channel whether a packet leaves, and its phase.
-    queued : Out(phases)
-        Phases with a packet.
-    unicasts : Out(1)
-        Whether there is a unicast.
-
     Timing
     ------
     Latency : 2 cycles.
@@ -44,26 +34,25 @@ class Occupancy(Unit):
         ``spec`` is no specification.
     """
 
-    enters: Signal
-    comes: Signal
-    leaves: Signal
-    goes: data.View
-    queued: Signal
-    unicasts: Signal
+    enters = member(In, 1)
+    """A packet arrives."""
+    comes = member(In, lambda u: u.spec.protocol.fields["phase"])
+    """Phase of the arriving packet."""
+    leaves = member(In, DATA_COUNT)
+    """For each channel whether a packet leaves."""
+    goes: data.View = member(
+        In, lambda u: data.ArrayLayout(u.spec.protocol.fields["phase"], DATA_COUNT)
+    )
+    """For each channel the phase of the packet that leaves."""
+    queued = member(Out, lambda u: u.spec.protocol.phases)
+    """Phases with a packet."""
+    unicasts = member(Out, 1)
+    """Whether there is a unicast."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Occupancy", spec)
-        phase = spec.protocol.fields["phase"]
         self.unit_name = f"occupancy_{spec.protocol.suffix}"
-        members = {
-            "enters": In(1),
-            "comes": In(phase),
-            "leaves": In(DATA_COUNT),
-            "goes": In(data.ArrayLayout(phase, DATA_COUNT)),
-            "queued": Out(spec.protocol.phases),
-            "unicasts": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         most = DATA_COUNT * self.spec.protocol.buffer_flits

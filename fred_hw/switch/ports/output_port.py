@@ -7,10 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int, check_kind
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import Flit
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import gated
-from fred_hw.link.credits import Credits, credit_signature
+from fred_hw.link.credits import Credits
 from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.link.flit import framed_signature
@@ -18,11 +18,12 @@ from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import handshake_layout
+from fred_hw.member import member
 from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .signatures import Injection, injection_signature
+from .signatures import Injection
 
 __all__ = ["OutputPort"]
 
@@ -39,34 +40,6 @@ class OutputPort(Unit):
     guarded : bool, optional
         Whether buffer space may be reserved.
 
-    Members
-    -------
-    injection : In(injection_signature(spec))
-        Flits that enter the interconnect for this port. There is ``space`` for a packet if there is
-        space here, beyond all that is promised, and in the next receiver.
-    reserved, vacant, granted : In(3), Out(3), Out(3)
-        If ``guarded``: channels whose space is reserved, so that ``injection.space`` is low;
-        whether there is space, reserved or not; whether there is space in the next receiver.
-    starts, started : Out(1), Out(2)
-        If ``guarded``: a packet started in the previous cycle, and its channel.
-    i : In(flit_signature(data_width))
-        Output of the interconnect for this port, ``latency`` cycles after ``injection.fire``.
-    o : Out(framed_signature(spec))
-        Flits to outside.
-    message : In(message_stream(spec))
-        Control messages to send.
-    credit : In(credit_signature(spec))
-        Credits from this port's ``InputPort``.
-    crowding : In(crowding_layout())
-        See ``Sender``.
-    handshake : In(stream.Signature(handshake_layout()))
-        Handshakes to send, see ``sending_signature``.
-    down, closing, begins, empty : In(1), In(1), In(1), Out(1)
-        See ``sending_signature``. While the link is down, packets start and are lost, so that they
-        do not block others.
-    given : Out(1)
-        High for a cycle for each data flit that leaves.
-
     Timing
     ------
     Latency : 2 cycles from a flit given to the same flit offered; 1 from ``injection.start`` to
@@ -77,23 +50,43 @@ class OutputPort(Unit):
     Reset : forgets all packets and promises.
     """
 
-    injection: Injection
-    reserved: Signal
-    vacant: Signal
-    granted: Signal
-    starts: Signal
-    started: Signal
-    i: Flit
-    o: stream.Interface
-    message: stream.Interface
-    credit: Credits
-    crowding: data.View
-    handshake: stream.Interface
-    down: Signal
-    closing: Signal
-    begins: Signal
-    empty: Signal
-    given: Signal
+    injection: Injection = member(In, lambda u: Injection.signature(u.spec))
+    """Flits that enter the interconnect for this port. There is ``space`` for a packet if there is
+    space here, beyond all that is promised, and in the next receiver."""
+    reserved = member(In, DATA_COUNT, when=lambda u: u.guarded)
+    """If ``guarded``: channels whose space is reserved, so that ``injection.space`` is low."""
+    vacant = member(Out, DATA_COUNT, when=lambda u: u.guarded)
+    """If ``guarded``: channels that have space here, reserved or not."""
+    granted = member(Out, DATA_COUNT, when=lambda u: u.guarded)
+    """If ``guarded``: channels that have space in the next receiver."""
+    starts = member(Out, 1, when=lambda u: u.guarded)
+    """If ``guarded``: a packet started in the previous cycle."""
+    started = member(Out, 2, when=lambda u: u.guarded)
+    """If ``guarded``: channel of that packet."""
+    i: Flit = member(In, lambda u: Flit.signature(u.spec.data_width))
+    """Output of the interconnect for this port, ``latency`` cycles after ``injection.fire``."""
+    given = member(Out, 1)
+    """High for a cycle for each data flit that leaves."""
+    o: stream.Interface = member(Out, lambda u: framed_signature(u.spec))
+    """Flits to outside."""
+    message: stream.Interface = member(In, lambda u: message_stream(u.spec))
+    """Control messages to send."""
+    credit: Credits = member(In, lambda u: Credits.signature(u.spec))
+    """Credits from this port's ``InputPort``."""
+    crowding: data.View = member(
+        In, crowding_layout(), when=lambda u: u.spec.protocol.routes is not None
+    )
+    """See ``Sender``."""
+    handshake: stream.Interface = member(In, stream.Signature(handshake_layout()))
+    """Handshakes to send, see ``Sending``."""
+    down = member(In, 1)
+    """See ``Sending``. While high, packets start and are lost, so that they do not block others."""
+    closing = member(In, 1)
+    """See ``Sending``."""
+    begins = member(In, 1)
+    """See ``Sending``."""
+    empty = member(Out, 1)
+    """See ``Sending``."""
 
     def __init__(self, *, spec: SwitchSpec, latency: int, guarded: bool = False) -> None:
         self.spec = check_spec("OutputPort", spec)
@@ -103,22 +96,7 @@ class OutputPort(Unit):
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
             f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"
         )
-        kept = {"reserved": In(DATA_COUNT), **dict.fromkeys(("vacant", "granted"), Out(DATA_COUNT))}
-        kept |= {"starts": Out(1), "started": Out(2)}
-        members: dict[str, Any] = {
-            "injection": In(injection_signature(spec)),
-            **(kept if guarded else {}),
-            "i": In(flit_signature(spec.data_width)),
-            "given": Out(1),
-            "o": Out(framed_signature(spec)),
-            "message": In(message_stream(spec)),
-            "credit": In(credit_signature(spec)),
-            **({} if spec.protocol.routes is None else {"crowding": In(crowding_layout())}),
-            "handshake": In(stream.Signature(handshake_layout())),
-            **dict.fromkeys(("down", "closing", "begins"), In(1)),
-            "empty": Out(1),
-        }
-        super().__init__(members)
+        super().__init__()
 
     @property
     def depth(self) -> int:
@@ -127,7 +105,7 @@ class OutputPort(Unit):
 
     def build(self, m: Module) -> None:
         # Injected flits settle late in their cycle, and are examined in the next one.
-        enters = injection_signature(self.spec).create()
+        enters = Injection.signature(self.spec).create()
         names = ("start", "fire", "last", "bad", "circuit")
         m.d.sync += [getattr(enters, name).eq(getattr(self.injection, name)) for name in names]
         known = Signal(descriptor_layout(self.spec), reset_less=True)

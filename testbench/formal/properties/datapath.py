@@ -7,10 +7,11 @@ from amaranth.hdl import Cat, Const, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import configuration_width
-from fred_hw.datapath.flit import Flit, delayed, flit_signature
+from fred_hw.datapath.flit import Flit, delayed
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer
+from fred_hw.member import member
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from testbench.faults.datapath import bits_swapped
@@ -167,20 +168,28 @@ class Twin(Unit):
         Specification of both.
     """
 
-    i: list[Flit]
-    other: list[Flit]
-    o: list[Flit]
-    other_o: list[Flit]
+    i: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Inputs of the first."""
+    other: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Inputs of the second."""
+    o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Outputs of the first."""
+    other_o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Outputs of the second."""
+    configuration = member(In, lambda u: configuration_width(u.spec.ports, u.spec.middle_switches))
+    """Configuration of both."""
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec, self.unit_name = spec, spec.name
-        flits = flit_signature(spec.data_width)
-        members = {
-            **{name: In(flits).array(spec.ports) for name in ("i", "other")},
-            **{name: Out(flits).array(spec.ports) for name in ("o", "other_o")},
-            "configuration": In(configuration_width(spec.ports, spec.middle_switches)),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         for name, i, o in (("one", self.i, self.o), ("two", self.other, self.other_o)):

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.flow_sender import FlowSender
 from fred_hw.link.circuit_credits import CircuitCredits
-from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.packet_stream import PayloadStream
+from fred_hw.member import member
 from fred_hw.protocol import Kind, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
@@ -101,42 +102,28 @@ class LossyFlow(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-
-    Members
-    -------
-    i, o : In(payload_signature(spec)), Out(payload_signature(spec))
-        Packets into the source, and out of the destination.
-    takes : In(1)
-        The channel takes a flit that waits.
-    flit_lost, message_lost : In(1), In(1)
-        Lose the flit, or the ack or nack, of this cycle.
-    hears : In(1)
-        The channel takes an ack or nack.
-    retransmit : Out(1)
-        The source retransmits.
-    number : Out(sequence)
-        Number of the packet of the flit of this cycle.
     """
 
-    i: PayloadStream
-    o: PayloadStream
-    takes: Signal
-    flit_lost: Signal
-    message_lost: Signal
-    hears: Signal
-    retransmit: Signal
-    number: Signal
+    i: PayloadStream = member(In, lambda u: PayloadStream.signature(u.spec))
+    """Packets into the source."""
+    o: PayloadStream = member(Out, lambda u: PayloadStream.signature(u.spec))
+    """Packets out of the destination."""
+    takes = member(In, 1)
+    """The channel takes a flit that waits."""
+    flit_lost = member(In, 1)
+    """Lose the flit of this cycle."""
+    message_lost = member(In, 1)
+    """Lose the ack or nack of this cycle."""
+    hears = member(In, 1)
+    """The channel takes an ack or nack."""
+    retransmit = member(Out, 1)
+    """The source retransmits."""
+    number = member(Out, lambda u: u.spec.protocol.fields["sequence"])
+    """Number of the packet of the flit of this cycle."""
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec, self.unit_name = spec, "lossy_flow"
-        members = {
-            "i": In(payload_signature(spec)),
-            "o": Out(payload_signature(spec)),
-            **dict.fromkeys(("takes", "flit_lost", "message_lost", "hears"), In(1)),
-            "retransmit": Out(1),
-            "number": Out(spec.protocol.fields["sequence"]),
-        }
-        super().__init__(members)
+        super().__init__()
 
     def build(self, m: Module) -> None:
         source = place(m, "source", FlowSender(spec=self.spec))

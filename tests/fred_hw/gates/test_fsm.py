@@ -5,6 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fsm import Fsm
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
 
@@ -13,9 +14,8 @@ class Walk(Unit):
     """Walk from "a" over "b" to "c" while ``go`` is high, and stay there."""
 
     unit_name = "walk"
-
-    def __init__(self) -> None:
-        super().__init__({"go": In(1), "at": Out(3)})
+    go = member(In, 1)
+    at = member(Out, 3)
 
     def build(self, m: Module) -> None:
         fsm = Fsm(m, "a", "b", "c")

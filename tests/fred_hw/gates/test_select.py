@@ -21,6 +21,7 @@ from fred_hw.gates.select import (
     selected,
     sum_of,
 )
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
 
@@ -31,10 +32,13 @@ class Gates(Unit):
     """Whatever a function makes of two inputs."""
 
     clocked = False
+    a = member(In, WIDTH)
+    b = member(In, WIDTH)
+    o = member(Out, 8)
 
     def __init__(self, function: Callable[[Module, Value, Value], Value]) -> None:
         self.function, self.unit_name = function, f"gates_{id(function)}"
-        super().__init__({"a": In(WIDTH), "b": In(WIDTH), "o": Out(8)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.comb += self.o.eq(self.function(m, self.a, self.b))

@@ -5,6 +5,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.wire import wire
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
 
@@ -12,13 +13,13 @@ from tests.fred_hw.simulation import trace
 class Sum(Unit):
     """The sum of two numbers of the cycle before, through a wire."""
 
-    a: Signal
-    b: Signal
-    o: Signal
+    a = member(In, 4)
+    b = member(In, 4)
+    o = member(Out, 8)
 
     def __init__(self, width: int | None) -> None:
         self.width, self.unit_name = width, f"sum_w{width}"
-        super().__init__({"a": In(4), "b": In(4), "o": Out(8)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         total = wire(m, "total", self.a + self.b, width=self.width)

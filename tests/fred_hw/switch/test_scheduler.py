@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fred_hw.switch.scheduler import SEEK_CYCLES, Scheduler
-from fred_hw.switch.scheduler_signatures import phase_update_signature
+from fred_hw.switch.scheduler_signatures import PhaseUpdate
 from tests.fred_hw.simulation import known, port, simulate, trace
 from tests.fred_hw.specs import LINK
 
@@ -338,7 +338,7 @@ def test_reset_forgets_all_phases(last: int) -> None:
 def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
     signals = ["service.runs", "service.stands", "service.rests", "service.ran", "service.under"]
     signals += ["halt.asked", "halt.number"]
-    signals += [f"update.{name}" for name in phase_update_signature(LINK).members]
+    signals += [f"update.{name}" for name in PhaseUpdate.signature(LINK).members]
     hints = ("waiting", "space", "reaches", "phases")
     signals += ["probed", *(f"ports[{k}].{name}" for k in range(4) for name in hints)]
     outputs = ["halt.stands", "probe", *READ, LOAD, "preempts", "service.leaving", *SERVED]

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from testbench.faults.fault import broken
 from testbench.formal.harness import Harness
@@ -20,12 +21,12 @@ FAST = [name for name, one in PROPERTIES.items() if one.fast]
 class Counter(Unit):
     """Count from 0 to 5, and stay there."""
 
-    step: Signal
-    count: Signal
+    step = member(In, 1)
+    count = member(Out, 3)
 
     def __init__(self) -> None:
         self.unit_name = "counter"
-        super().__init__({"step": In(1), "count": Out(3)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.sync += self.count.eq(self.count + (self.step & (self.count != 5)))
