@@ -13,10 +13,11 @@ from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .command_line import command_line
 from .commands import COMMANDS_PAGE, commands_page
+from .evidence import evidence_page
 from .figures import draw_wave
 from .files import files
 from .names import names
-from .pages import COMMAND_LINE, DOCS, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
+from .pages import COMMAND_LINE, DOCS, EVIDENCE, FILES, NAMES, PROOFS, PYTHON, UNITS, YAML_KEYS
 from .ports import REFERENCE, TABLES, ports_page
 from .proofs import proofs_page
 from .python_api import python_api
@@ -38,6 +39,7 @@ _WHOLE: dict[Path, Callable[[], str]] = {
     PYTHON: python_api,
     FILES: files,
     YAML_KEYS: reference,
+    EVIDENCE: evidence_page,
     PROOFS: proofs_page,
 }
 """What makes the text of each of ``PAGES``."""

@@ -5,6 +5,7 @@ from pathlib import Path
 __all__ = [
     "COMMAND_LINE",
     "DOCS",
+    "EVIDENCE",
     "FILES",
     "NAMES",
     "PAGES",
@@ -21,7 +22,8 @@ NAMES = DOCS / "reference/names.md"
 COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
+EVIDENCE = DOCS / "explanation/evidence.md"
 PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, PROOFS)
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, YAML_KEYS, EVIDENCE, PROOFS)
