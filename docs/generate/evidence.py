@@ -55,7 +55,7 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
     yield "## Mutants of netlists"
     yield ""
     yield (
-        f"Yosys drew {drawn} mutants for {len(properties)} properties. ABC found a violated property for "
+        f"Yosys drew {drawn} mutants for {len(properties)} properties. ABC found a violation for "
         f"{killed} of them. {equivalent} others are proven equivalent to the unit. The score is "
         f"{_share(killed, drawn - equivalent)}: killed mutants among those that are not proven "
         "equivalent."

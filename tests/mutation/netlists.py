@@ -30,7 +30,7 @@ _FAST = [name for name, one in PROPERTIES.items() if one.fast]
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[PROPERTY]...", type=click.Choice(list(PROPERTIES)))
-@click.option("--mutants", type=click.IntRange(1), default=40, help="Mutants of each property.")
+@click.option("--mutants", type=click.IntRange(1), default=10, help="Mutants of each property.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -> None:
