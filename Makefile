@@ -57,8 +57,10 @@ attack: $(STAMP) ## attack the hardware with random legal work, and record it; S
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)
 
-mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED=, MUTANTS= (hours)
-	$(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110)
+# Both samples are drawn, whatever survives of the first one.
+mutation: $(STAMP) ## change a netlist, then a line of the sources, and see whether a property or a test fails; SEED=, MUTANTS= (hours)
+	@missed=0; $(BIN)/python -m tests.mutation.netlists --seed $(or $(SEED),1) || missed=1; \
+	  $(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110) && exit $$missed
 
 formal: $(STAMP) ## prove properties of the hardware, and refute each for a mutant (at most 25 minutes)
 	$(BIN)/fred formal --output build/formal/results.json

@@ -14,6 +14,7 @@ from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .command_line import command_line
 from .commands import COMMANDS_PAGE, commands_page
+from .evidence import evidence_page
 from .figures import draw_wave
 from .files import files
 from .measured import measured
@@ -22,6 +23,7 @@ from .pages import (
     ATTACKS,
     COMMAND_LINE,
     DOCS,
+    EVIDENCE,
     FILES,
     MEASURED,
     NAMES,
@@ -52,6 +54,7 @@ WHOLE: dict[Path, Callable[[], str]] = {
     FILES: files,
     MEASURED: measured,
     YAML_KEYS: reference,
+    EVIDENCE: evidence_page,
     PROOFS: proofs_page,
     ATTACKS: attacks_page,
 }

@@ -6,6 +6,7 @@ __all__ = [
     "ATTACKS",
     "COMMAND_LINE",
     "DOCS",
+    "EVIDENCE",
     "FILES",
     "MEASURED",
     "NAMES",
@@ -24,8 +25,9 @@ COMMAND_LINE = DOCS / "reference/command-line.md"
 PYTHON = DOCS / "reference/python.md"
 FILES = DOCS / "reference/files.md"
 ATTACKS = DOCS / "explanation/attacks.md"
+EVIDENCE = DOCS / "explanation/evidence.md"
 MEASURED = DOCS / "reference/measured.md"
 PROOFS = DOCS / "explanation/proofs.md"
 YAML_KEYS = DOCS / "reference/yaml-keys.md"
 
-PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, MEASURED, YAML_KEYS, PROOFS, ATTACKS)
+PAGES = (UNITS, NAMES, COMMAND_LINE, PYTHON, FILES, MEASURED, YAML_KEYS, EVIDENCE, PROOFS, ATTACKS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .harness import Harness
 
-__all__ = ["VIOLATED", "FormalError", "Graph", "lower", "main"]
+__all__ = ["VIOLATED", "FormalError", "Graph", "convert", "lower", "main"]
 
 _PASSES = (
     "hierarchy -top top",
@@ -110,8 +110,29 @@ def lower(harnesses: Mapping[str, tuple[Harness, str | None]], folder: Path) -> 
         files.append(folder / f"{name}.il")
         files[-1].write_text(harness.netlist(cover), encoding="utf-8")
     log = folder / "yosys.log"
+    return convert(files, log)
+
+
+def convert(files: Sequence[Path], log: Path, *, zeroed: bool = False) -> dict[str, Graph]:
+    """Convert RTLIL files to graphs by name, and to files for the solver beside them.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Files whose top module is ``top``.
+    log : Path
+        File for the output of Yosys.
+    zeroed : bool
+        Whether registers and memories begin with their initial values, instead of any value.
+
+    Raises
+    ------
+    FormalError
+        Yosys failed.
+    """
     with log.open("w", encoding="utf-8") as output:
-        command = [sys.executable, "-m", "testbench.formal.netlist", *map(str, files)]
+        options = ["--zeroed"] if zeroed else []
+        command = [sys.executable, "-m", "testbench.formal.netlist", *options, *map(str, files)]
         status = subprocess.run(command, stdout=output, stderr=output, check=False).returncode
     if status:
         raise FormalError(f"{log}: {log.read_text(encoding='utf-8').strip().splitlines()[-1]}")
@@ -176,11 +197,13 @@ def main() -> None:
     """Convert each RTLIL file of the command line to an AIGER file and a map of its ports."""
     from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIssue]
 
-    for source in map(Path, sys.argv[1:]):
+    zeroed = sys.argv[1:2] == ["--zeroed"]
+    passes = [one for one in _PASSES if not (zeroed and one.startswith("setattr"))]
+    for source in map(Path, sys.argv[1 + zeroed :]):
         design = yosys.Design()
         stem = source.with_suffix("")
         write = f"write_aiger -zinit -map {stem}.map {stem}.full"
-        for command in (f"read_rtlil {source}", *_PASSES, write):
+        for command in (f"read_rtlil {source}", *passes, write):
             yosys.run_pass(command, design)
 
 

@@ -1,0 +1,66 @@
+"""The page of evidence adds up its records, and says what each of them does not show."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docs.generate.evidence import evidence_page
+from docs.generate.pages import DOCS
+
+RECORDS = DOCS / "figures"
+
+
+def attack(seed: int, **changed: Any) -> dict[str, Any]:
+    counts = {"flits": 1200, "faults": 7, "resets": 2, "writes": 30}
+    cases = {"kinds": {"mesh": 2, "wafer": 3}, "designs": ["a", f"b{seed}"], "failures": []}
+    made = {"date": "2026-01-02", "version": "0.2.0", "seed": seed, "minutes": 20.4}
+    return {**made, **cases, **counts, **changed}
+
+
+def test_record_that_is_missing_has_no_section(tmp_path: Path) -> None:
+    assert "##" not in evidence_page(tmp_path)
+    (tmp_path / "attacks.json").write_text(json.dumps([attack(1)]))
+    page = evidence_page(tmp_path)
+    assert [line for line in page.splitlines() if line.startswith("#")] == [
+        "# Evidence",
+        "## Attacks",
+    ]
+
+
+def test_entries_of_attacks_add_up(tmp_path: Path) -> None:
+    entries = [attack(1), attack(9, flits=1_000_000, failures=["mesh, seed 9: stuck"])]
+    (tmp_path / "attacks.json").write_text(json.dumps(entries))
+    page = evidence_page(tmp_path)
+    assert "for 41 minutes in 2 runs: 3 designs and 10 cases. 1 cases failed." in page
+    assert "| all | | | 41 | 1,001,200 | 14 | 4 | 60 | 1 |" in page
+    assert "Cases of each kind: 4 of mesh, 6 of wafer." in page
+    assert "* failed: mesh, seed 9: stuck" in page
+
+
+def test_score_leaves_out_equivalent_mutants(tmp_path: Path) -> None:
+    counts = {"drawn": 10, "killed": 6, "equivalent": 2, "survivors": ["-mode inv", "-mode const0"]}
+    entry = {
+        "date": "2026-01-02",
+        "version": "0.2.0",
+        "tools": {"Yosys": "1"},
+        "seed": 3,
+        "seconds": 120.0,
+        "properties": [{"name": "fifo-keeps-order", "unit": "fifo", **counts}],
+    }
+    (tmp_path / "netlist-mutants.json").write_text(json.dumps(entry))
+    page = evidence_page(tmp_path)
+    assert "The score is 75.0 %" in page
+    assert "(proofs.md#fifo-keeps-order) | 10 | 6 | 2 | 2 | 75.0 % |" in page
+    assert "* fifo-keeps-order: `-mode const0`" in page
+
+
+def test_proofs_count_what_holds_and_what_was_refuted(tmp_path: Path) -> None:
+    record = json.loads((RECORDS / "proofs.json").read_text())
+    count = len(record["properties"])
+    [first, *_] = record["properties"]
+    first["holds"], first["killed_after"] = None, None
+    (tmp_path / "proofs.json").write_text(json.dumps(record))
+    page = evidence_page(tmp_path)
+    assert f"proved {count - 1} of {count} properties" in page
+    some = [one for one in record["properties"] if one["method"] == "induction"]
+    assert f"| induction | {len(some)} | any | {len(some) - 1} |" in page

@@ -1,0 +1,71 @@
+"""Change netlists of units at random places, and see whether their properties are violated.
+
+Yosys draws the mutants with a seed. The score is the share of killed mutants among those that are
+not proven equivalent to the unit. docs/explanation/evidence.md is made from the record of a run:
+
+    python -m tests.mutation.netlists --record docs/figures/netlist-mutants.json
+"""
+
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from testbench.formal.mutants import Mutants, try_mutants
+from testbench.formal.property import PROPERTIES
+from testbench.formal.verdict import tools
+
+__all__ = ["main"]
+
+_FAST = [name for name, one in PROPERTIES.items() if one.fast]
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[PROPERTY]...", type=click.Choice(list(PROPERTIES)))
+@click.option("--mutants", type=click.IntRange(1), default=10, help="Mutants of each property.")
+@click.option("--seed", type=int, default=1, help="Seed of the sample.")
+@click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
+def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -> None:
+    """Print what became of the mutants; exit status 1 if one survived.
+
+    Without PROPERTY, mutants of all properties that the regular tests prove are drawn.
+    """
+    begin, results = time.perf_counter(), list[Mutants]()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        for name in names or _FAST:
+            results.append(
+                try_mutants(PROPERTIES[name], Path(folder) / name, count=mutants, seed=seed)
+            )
+            Console(stderr=True).print(f"{name}: {results[-1].killed} killed", style="dim")
+    if record:
+        found = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "version": version("fred-hw"),
+            "tools": tools(),
+            "seed": seed,
+            "seconds": round(time.perf_counter() - begin, 1),
+            "properties": [asdict(one) for one in results],
+        }
+        record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    table = Table("property", "mutants", "killed", "equivalent", "survived")
+    for one in results:
+        counts = (one.drawn, one.killed, one.equivalent, len(one.survivors))
+        table.add_row(one.name, *map(str, counts))
+    console = Console()
+    console.print(table)
+    for one in results:
+        for survivor in one.survivors:
+            console.print(f"{one.name}: {survivor}", markup=False)
+    sys.exit(any(one.survivors for one in results))
+
+
+if __name__ == "__main__":
+    main()
