@@ -28,7 +28,7 @@ def always_idle(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.idle.eq(~0)
 
 
-@broken(NpuEndpoint, {"endpoint": "irq is x"})
+@broken(NpuEndpoint, {"endpoint": "irq is X"})
 def interrupt_without_reset(m: Module, sound: Any, ports: Any) -> None:
     """The interrupt is a register without reset, which is only written when it changes."""
     held, last = Signal(reset_less=True), Signal()
