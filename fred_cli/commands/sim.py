@@ -1,6 +1,7 @@
 """Command `fred sim`."""
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -92,51 +93,52 @@ def command(
     names, regression = load_testbench(simulator), REGRESSIONS[level]
     from testbench.cosimulation.compared import compare_with_rtl
 
-    work = folder or Path("build") / "sim-results" / spec.name
-    if level != "interconnect":
-        work = folder or work / level
+    work = folder or Path("build/sim-results", spec.name, "" if level == "interconnect" else level)
     for name in names:
         check_folder(work / name)
-    results, compared = [], []
+    run = regression.run
+    if synthesize:
+        run = partial(compare_with_rtl, regression.run, synthesize=synthesize)
+    found = []
     for name in names:
         title = f"{spec.name} in {name}, seed {seed}"
         logs = [work / name / inner / "simulation.log" for inner in ("", "rtl", "netlist")]
         begun = partial(tests_begun_last, logs, time.time())
         with simulating(), checked("--seed"), progress(title, begun):
             options = {"simulator": name, "seed": seed, "waves": waves, "tests": tests}
-            if synthesize:
-                compared.append(
-                    compare_with_rtl(regression.run, spec, work / name, synthesize, **options)
-                )
-                results += [compared[-1].rtl, compared[-1].netlist]
-            else:
-                results.append(regression.run(spec, work / name, **options))
+            found.append(run(spec, work / name, **options))
+    compared = found if synthesize else []
+    results = [one for both in compared for one in (both.rtl, both.netlist)] or found
     failures = sum(len(result.failures) for result in results)
     failures += sum(bool(one.difference) for one in compared)
     if as_json:
-        first = results[0]
-        print_json(
-            {
-                "name": spec.name,
-                "level": level,
-                "simulator": simulator,
-                "tests": len(first.tests),
-                "failures": failures,
-                "latency_cycles": first.measurements.get(regression.latency),
-                "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
-                "seed": seed,
-                "runs": [result.to_dict() for result in results],
-                **({"netlists": [one.to_dict() for one in compared]} if compared else {}),
-            }
-        )
+        said = {"name": spec.name, "level": level, "simulator": simulator, "seed": seed}
+        print_json(said | {"failures": failures} | _said(results, compared, regression.latency))
         return int(failures > 0)
+    _report(results, compared, seed, waves)
+    print(f"{failures} failures" if failures else "all tests passed")
+    return int(failures > 0)
+
+
+def _said(results: Sequence[Any], compared: Sequence[Any], latency: str) -> dict[str, Any]:
+    """Return all results, and how netlists compare with the RTL, as JSON values."""
+    first = results[0]
+    return {
+        "tests": len(first.tests),
+        "latency_cycles": first.measurements.get(latency),
+        "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
+        "runs": [result.to_dict() for result in results],
+        **({"netlists": [one.to_dict() for one in compared]} if compared else {}),
+    }
+
+
+def _report(results: Sequence[Any], compared: Sequence[Any], seed: int, waves: bool) -> None:
+    """Print all results, and how netlists compare with the RTL."""
     for result in results:
         _print(result, seed, waves)
     for one in compared:
         where = f"in {one.netlist.simulator}, {one.changes:,} values"
         print(f"  netlist and RTL {where}: {one.difference or 'outputs are equal'}")
-    print(f"{failures} failures" if failures else "all tests passed")
-    return int(failures > 0)
 
 
 def _print(result: Any, seed: int, waves: bool) -> None:

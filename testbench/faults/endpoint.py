@@ -77,7 +77,7 @@ def never_forgets(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.forget.eq(0)
 
 
-@broken(NpuEndpoint, {"endpoint": "irq is x"})
+@broken(NpuEndpoint, {"endpoint": "irq is X"})
 def interrupt_without_reset(m: Module, sound: Any, ports: Any) -> None:
     """The interrupt is a register without reset, which is only written when it changes."""
     held, last = Signal(reset_less=True), Signal()

@@ -16,7 +16,6 @@ def test_router_passes_its_regression_without_undefined_outputs(tmp_path: Path) 
     run = cosimulate_router(MESH.with_changes(height=3), tmp_path, packets=2, outputs=True)
     assert run.failures == ()
     assert len(run.tests) == 6
-    assert run.measurements["router_latency_cycles"] == 8
 
 
 def test_router_with_several_channels_per_class_is_refused(tmp_path: Path) -> None:

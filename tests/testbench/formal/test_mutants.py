@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.member import member
 from fred_hw.unit import Unit
 from testbench.faults.fault import Fault
 from testbench.formal.harness import Harness
@@ -17,13 +18,16 @@ from testbench.formal.property import PROPERTIES, Property
 class Delay(Unit):
     """Delay a bit by one cycle, with a gate that nothing depends on: i & (i | j) is i."""
 
-    i: Signal
-    j: Signal
-    o: Signal
+    i = member(In, 1)
+    """The input."""
+    j = member(In, 1)
+    """Has no effect."""
+    o = member(Out, 1)
+    """The delayed input."""
 
     def __init__(self) -> None:
         self.unit_name = "delay"
-        super().__init__({"i": In(1), "j": In(1), "o": Out(1)})
+        super().__init__()
 
     def build(self, m: Module) -> None:
         m.d.sync += self.o.eq(self.i & (self.i | self.j))
