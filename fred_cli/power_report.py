@@ -74,18 +74,11 @@ def power_report(
         trace = Trace(f"workload {one.workload}", one.values, one.values, *one.window)
         power = model.power(replay(gates, trace), clock_ns)
         idle_w = rows[0]["total"]["total_w"] if rows else power.total.total_w
-        row = _row(power, source)
         energy = _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec)
-        rows.append(
-            {"workload": one.workload, "cycles": cycles, **one.counts, **row, "energy": energy}
-        )
-    return _report(spec, level, synthesis, model, rows) | {
-        "provenance": {
-            **synthesis.to_dict()["provenance"],
-            "simulator": simulator,
-            "seed": seed,
-        },
-    }
+        row = {"workload": one.workload, "cycles": cycles, **one.counts, **_row(power, source)}
+        rows.append({**row, "energy": energy})
+    tools = {**synthesis.to_dict()["provenance"], "simulator": simulator, "seed": seed}
+    return _report(spec, level, synthesis, model, rows) | {"provenance": tools}
 
 
 def _row(power: Any, source: "Source") -> dict[str, Any]:

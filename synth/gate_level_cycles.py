@@ -91,6 +91,8 @@ def replay_cycles(
 ) -> int:
     """Count changes and high cycles of nets; return the first wrong output, or -1.
 
+    What is returned is the cycle times the number of outputs, plus the number of the output.
+
     Parameters
     ----------
     drive : (nets, values)
@@ -107,8 +109,6 @@ def replay_cycles(
         Counted cycles.
     counts : array, (2, nets)
         Changes and high cycles, which are added to.
-
-    Returns the cycle times the number of outputs, plus the output; or -1.
     """
     driven, stimulus = drive
     watched, wanted, known = expect

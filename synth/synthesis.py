@@ -217,11 +217,10 @@ def synthesize(
     opensta = find_opensta()
     tools = {"Yosys": find_yosys()} | ({"OpenSTA": opensta} if opensta else {})
     with work_folder() as work:
-        options = MapOptions(effort, source.label, flat, progress)
-        mapped = map_design(source.verilog, source.name, libraries, work, options)
+        how = MapOptions(effort, source.label, flat, progress)
+        mapped = map_design(source.verilog, source.name, libraries, work, how)
         area = areas(read_netlist(mapped.verilog, libraries), mapped, libraries, source.units)
-        if opensta:
-            progress("timing the whole design")
+        progress("timing the whole design")
         timing = time_design(mapped, libraries, clock_ns, work) if opensta else estimate(mapped)
         why = _no_sizing(sizing, effort, opensta, timing, clock_ns)
         done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)

@@ -109,15 +109,12 @@ def command(
     file with switches), print all register writes of the switches and endpoints of a plane; for a
     mesh (a file with a width), those of the endpoints.
     """
-    from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.mesh.load import is_mesh
     from fred_hw.wafer.load import is_wafer
     from fred_hw.wafer.program import COLLECTIVES
 
     number = _generation(generation)
-    if effort is not None:
-        click.echo("warning: --effort: is deprecated; use --max-conflicts", err=True)
-    conflicts = effort if max_conflicts is None else max_conflicts
+    conflicts = _conflicts(max_conflicts, effort)
     of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
     fabric = partial(
         route_fabric,
@@ -130,40 +127,41 @@ def command(
     )
     if is_mesh(spec_source):
         _refuse(of_switches, "a switch, not a mesh")
-        _refuse({"--generation": generation}, "a switch or a wafer, not a mesh")
+        unwanted = {"--generation": generation, "--certify": certificate}
+        _refuse(unwanted, "a switch or a wafer, not a mesh")
         _refuse({"--collectives": collectives}, "a wafer, not a mesh")
-        _refuse({"--certify": certificate}, "a switch or a wafer, not a mesh")
         fabric("mesh", algorithm=algorithm or "auto")
         return 0
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        how = {"generation": number, "collectives": collectives or COLLECTIVES[0]}
-        fabric("wafer", certificate=certificate, **how)
+        whole = collectives or COLLECTIVES[0]
+        fabric("wafer", certificate=certificate, generation=number, collectives=whole)
         return 0
     spec = read_spec(spec_source, changes)  # report errors in the file before those in options
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
-    bound = DEFAULT_CONFLICTS if conflicts is None else conflicts
-    return _route(spec, strategy, flows_file, bound, number, picture, certificate, as_json)
+    return _route(spec, strategy, flows_file, conflicts, number, picture, certificate, as_json)
 
 
 def _route(
     spec: "SwitchSpec",
     strategy: str | None,
     flows_file: Path | None,
-    max_conflicts: int,
+    max_conflicts: int | None,
     number: int,
     picture: Path | None,
     certificate: Path | None,
     as_json: bool,
 ) -> int:
     """Route flows or a strategy on a switch, and return the exit status."""
+    from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.compiler.routing import route as route_flows
     from fred_hw.progress import track
 
+    bound = DEFAULT_CONFLICTS if max_conflicts is None else max_conflicts
     sets = _sets(spec, strategy, flows_file)
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
@@ -171,13 +169,13 @@ def _route(
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
     with checked("--max-conflicts"), progress("routing"):
         results = {
-            name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=max_conflicts)
+            name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=bound)
             for name, flows in track(list(sets.items()), "phases")
         }
     if picture is not None:
         _draw(results["flows"], picture)
     if certificate is not None:
-        _certify(spec, strategy, results, max_conflicts, certificate)
+        _certify(spec, strategy, results, bound, certificate)
     statuses = {result.status for result in results.values()}
     reports = {name: _routing_report(spec, result, number) for name, result in results.items()}
     if as_json:
@@ -209,6 +207,13 @@ def _certify(
         click.echo("warning: --certify: no file, as the search reached --max-conflicts", err=True)
     else:
         write_json(found, path)
+
+
+def _conflicts(given: int | None, effort: int | None) -> int | None:
+    """Return the bound of the search, which ``--effort`` gives as well."""
+    if effort is not None:
+        click.echo("warning: --effort: is deprecated; use --max-conflicts", err=True)
+    return effort if given is None else given
 
 
 def _generation(given: int | None) -> int:

@@ -93,19 +93,16 @@ def command(
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     if verilog is not None:
         refuse_given("level", "changes", message="must be given only with SPEC")
-    from gen.clock import CLOCK_NS
-
     target_ns = None if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
+    from gen.clock import CLOCK_NS
     from gen.level import LEVELS
     from synth.synthesis import from_spec, from_verilog, synthesize
 
     what = LEVELS[level]
-    spec = (
-        None
-        if spec_source is None
-        else read_spec(spec_source, changes, what.load, what.model.file_kind)
-    )
+    spec = None
+    if spec_source is not None:
+        spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
     if target_ns is None:
         target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
     if folder is not None:

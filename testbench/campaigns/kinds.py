@@ -123,7 +123,7 @@ class SeriesKind(Kind):
     ----------
     name : str
         Name of the kind.
-    make, run : callable
+    make, simulate : callable
         Returns the plans of a seed; simulates them.
     """
 

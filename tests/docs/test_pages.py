@@ -23,6 +23,9 @@ PYTHON = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*
 FUNCTIONS = {
     name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
 }
+FIELDS = {
+    name for path in PYTHON for name in re.findall(r"^    (\w+): ", path.read_text(), re.M)
+}
 KEYS = {
     key
     for kind in FILES.values()
@@ -65,9 +68,9 @@ def test_paths_and_modules_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_tests_and_scenarios_that_are_named_exist(page: str) -> None:
-    """A name in backticks of five words and more is one of theirs, or a key of a file."""
+    """A name in backticks of five words and more is one of theirs, or a key or field."""
     found = [text for text in inline(page) if re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+){4,}", text)]
-    assert [name for name in found if name not in FUNCTIONS | KEYS] == []
+    assert [name for name in found if name not in FUNCTIONS | FIELDS | KEYS] == []
 
 
 def exists(dotted: str) -> bool:

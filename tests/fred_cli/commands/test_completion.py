@@ -78,7 +78,7 @@ FREE = {
 }
 """What takes text that is neither a file nor among names that there are."""
 
-KINDS = ("boolean", "integer", "integer range", "number", "choice")
+KINDS = ("boolean", "integer", "integer range", "float range", "choice")
 """Types whose values click completes by itself, and numbers."""
 
 
