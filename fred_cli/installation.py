@@ -12,8 +12,9 @@ from dataclasses import dataclass
 __all__ = ["Part", "parts"]
 
 EXTRAS = {
-    "sim": "co-simulation: fred sim, fred characterize",
-    "synth": "area, clock, power: fred synth, power, characterize --liberty; proofs: fred formal",
+    "sim": "co-simulation: fred sim, fred characterize, fred power",
+    "synth": "area, clock: fred synth, fred characterize --liberty; power: fred power; "
+    "proofs: fred formal",
     "nangate45": "cells of 45 nm by name: --liberty of fred synth, power and characterize",
     "rdl": "outputs of PeakRDL for registers: fred gen --peakrdl",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "

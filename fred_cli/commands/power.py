@@ -19,7 +19,6 @@ from fred_cli.options import (
     spec_argument,
 )
 from fred_cli.output import checked, print_json, table
-from fred_cli.power_report import POWER_LEVELS, power_report
 from fred_cli.progress import steps
 from fred_cli.values import parse_clock
 
@@ -28,10 +27,16 @@ __all__ = ["command"]
 _UNITS = 8
 
 
+def _levels() -> tuple[str, ...]:
+    from fred_cli.power_report import POWER_LEVELS
+
+    return POWER_LEVELS
+
+
 @click.command("power", cls=Command, example="fred power small-4 --liberty nangate45 --effort area")
 @spec_argument
 @set_option
-@level_option(lambda: POWER_LEVELS)
+@level_option(_levels)
 @liberty_option(required=True)
 @click.option(
     "--clock",
@@ -81,6 +86,7 @@ def command(
     what.check(spec, spec_source)
     work = folder or Path("build") / "power" / what.name(spec)
     check_folder(work)
+    from fred_cli.power_report import power_report
     from synth.synthesis import from_spec, synthesize
 
     with steps(f"power of {spec.name}") as step, simulating(), checked("--seed"):

@@ -23,9 +23,7 @@ PYTHON = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*
 FUNCTIONS = {
     name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
 }
-FIELDS = {
-    name for path in PYTHON for name in re.findall(r"^    (\w+): ", path.read_text(), re.M)
-}
+FIELDS = {name for path in PYTHON for name in re.findall(r"^    (\w+): ", path.read_text(), re.M)}
 KEYS = {
     key
     for kind in FILES.values()

@@ -68,7 +68,8 @@ REFUSED = {
     "gen demo-8 --set lanes=0 -o out": r"demo-8: lanes: must be an integer from 1 to 256, not 0",
     "gen demo-8 --set ports=true -o out": r"demo-8: ports: must be an integer .*, not True",
     "gen demo-8 --set format=fp8 -o out": (
-        r"demo-8: format: must be one of fp16, .*, not 'fp8'; did you mean 'fp8_e5m2'\?"
+        r"demo-8: format: must be one of fp16, .*, not 'fp8'; "
+        r"did you mean 'fp8_e4m3' or 'fp8_e5m2'\?"
     ),
     "gen demo-8 --set lane=2 -o out": (
         rf"demo-8: lane: unknown key; allowed are {KEYS}; did you mean 'lanes'\?"
@@ -171,7 +172,7 @@ REFUSED = {
     "route not-yaml.yaml -o x.json": r"not-yaml\.yaml: must be YAML, not text with an error .*",
     "route not-yaml.yaml --size 1KiB": r"not-yaml\.yaml: must be YAML, not text with an error .*",
     "estimate --topology fred-d --workload gpt-3 --energy solar": r"--energy: must be one of "
-    r"wafer, cluster or a path ending in \.yaml, not 'solar'",
+    r"wafer, measured, cluster or a path ending in \.yaml, not 'solar'",
     "estimate --topology fred-d --workload gpt-3 --energy not-yaml.yaml": r"not-yaml\.yaml: must "
     r"be YAML, not text with .*",
     "route not-yaml.yaml --algorithm ring": r"not-yaml\.yaml: must be YAML, not text with .*",
@@ -222,15 +223,15 @@ REFUSED = {
     "route small.yaml circular.yaml --strategy MP1-DP2-PP1": r"route: FLOWS: .* but not both",
     "route small.yaml --strategy MP2": r"--strategy: .* of the form MP2-DP5-PP2, not 'MP2'",
     "route small.yaml --strategy MP0-DP1-PP1": r"--strategy: .* mp must be 1 or more, not 0",
-    "route small.yaml --strategy MP2-DP3-PP1": r"--strategy: .* MP2-DP3-PP1 must have .*, not 6",
-    "route small.yaml one-flow.yaml --max-conflicts -1": r"--max-conflicts: max_conflicts must "
+    "route small.yaml --strategy MP2-DP3-PP1": r"--strategy: MP2-DP3-PP1 must have .*, not 6",
+    "route small.yaml one-flow.yaml --max-conflicts -1": r"--max-conflicts: must "
     r"be 0 to 1000000000, not -1",
     "route small.yaml one-flow.yaml --draw folder.yaml": r"folder\.yaml: must be a file, not .*",
     "route small.yaml one-flow.yaml --draw a-file/x.svg": r"a-file: must be a folder, not a file",
     "route small.yaml --strategy MP2-DP2-PP1 --draw x.svg": r"route: --draw: must be given with .*",
     # simulation
     "sim small.yaml --sim ghdl": r"--sim: must be one of verilator, icarus, both, not 'ghdl'",
-    "sim small.yaml --sim icarus --seed 0": r"--seed: seed must be 1 or more, not 0",
+    "sim small.yaml --sim icarus --seed 0": r"--seed: must be 1 or more, not 0",
     "sim small.yaml --sim icarus --seed x": r"--seed: must be an integer, not 'x'",
     "sim small.yaml --sim icarus --test nope": r"--test: must be one of .*_deliver, .*, not 'nope'",
     "sim small.yaml --sim icarus --test a(": r"--test: must be one of .*, not 'a\('",
@@ -246,7 +247,7 @@ REFUSED = {
     "gen small.yaml --set clock_ns=0.01 -o new": r"small\.yaml: clock_ns: must be 0\.\d+ or .*",
     "gen small.yaml --set clock_ns=fast -o new": r"small\.yaml: clock_ns: must be a number from .*",
     "characterize small.yaml --lanes 0": r"--lanes: lanes: must be an integer from 1 to 256, not 0",
-    "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
+    "characterize small.yaml --seed 0": r"--seed: must be 1 or more, not 0",
     # wafers
     "collective": r"fred collective: Missing option '--topology'\.",
     "collective --topology ring": (

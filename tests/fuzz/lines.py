@@ -276,7 +276,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "presets": ((), ()),
     "verify": ((), ("--output",)),
     "check-deadlock": ((), ("--set", "--acceptance")),
-    "numerics": ((), ("--set", "--values", "--distribution", "--elements", "--format")),
+    "numerics": ((), ("--set", "--values", "--distribution", "--elements", "--format", "--seed")),
     "examples list": ((), ()),
     "examples copy": ((), ("--output",)),
     "gen": ((), ("--set", "--level", "--peakrdl")),

@@ -20,7 +20,7 @@ LEFT_OUT = {
     "strategies": {"--chart"},
     "reproduce": {"--csv", "--rtl", "--record", "--chart"},
     "collective": {"--protocol"},
-    "sim": {"--sim"},
+    "sim": {"--sim", "--netlist", "--liberty"},
     "gen": {"--output"},
     "report": {"--evidence"},  # takes minutes
 }
