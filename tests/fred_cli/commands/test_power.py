@@ -10,16 +10,16 @@ from tests.fred_cli.fred import Fred
 from tests.synth.tiny import tiny_liberty
 
 
-def found(fred: Fred, *more: str) -> dict[str, Any]:
+def found(fred: Fred, *words: str) -> dict[str, Any]:
     line = ("--liberty", "nangate45", "--effort", "area", "--clock", "1ns")
-    return fred.json("power", *more, *line)
+    return fred.json(*words, *line)
 
 
 @pytest.mark.sim
 @pytest.mark.slow
 def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_path: Path) -> None:
     """Flits come at full rate; classes add up; twice the period halves all but leakage."""
-    report = found(fred, "tiny-2", "--cycles", "64", "-o", str(tmp_path / "work"))
+    report = found(fred, "power", "tiny-2", "--cycles", "64", "-o", str(tmp_path / "work"))
     rows = {one["workload"]: one for one in report["workloads"]}
     assert list(rows) == ["idle", "random", "all_reduce"]
     assert (rows["idle"]["flits"], rows["all_reduce"]["flits"]) == (0, 2 * 64)
@@ -40,7 +40,7 @@ def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_
 @pytest.mark.sim
 @pytest.mark.long
 def test_table_of_energies_has_the_measured_addition(fred: Fred, tmp_path: Path) -> None:
-    report = found(fred, "small-4", "-o", str(tmp_path / "work"))
+    report = found(fred, "power", "small-4", "-o", str(tmp_path / "work"))
     energy = report["workloads"][-1]["energy"]["addition_above_idle_pj"]
     assert read_energy("measured").addition_pj == pytest.approx(energy, rel=0.01)
 

@@ -115,7 +115,11 @@ def test_the_key_has_what_a_file_of_an_option_says_and_no_comments(tmp_path: Pat
     [
         ("energy", "none.yaml", r"none\.yaml: must be an existing file"),
         ("energy", "bad.yaml", r"bad\.yaml: operation_pj: is required"),
-        ("energy", "none", r"must be one of wafer, measured, cluster or a path ending in \.yaml, not 'none'"),
+        (
+            "energy",
+            "none",
+            r"must be one of wafer, measured, cluster or a path ending in \.yaml, not 'none'",
+        ),
         ("endpoint", "ace:none.yaml", r"none\.yaml: must be an existing file"),
         ("endpoint", "core-driven:bad.yaml", r"bad\.yaml: npu: is required"),
         ("endpoint", "core:none.yaml", r"must be one of .*, not 'core:none\.yaml'"),
