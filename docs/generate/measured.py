@@ -12,7 +12,7 @@ _HEAD = """\
 <!-- Written by: python -m docs.generate -->
 
 This page lists every figure that a bench reports. It is for readers of `fred sim` and of timing
-records. `fred sim --json` has values as `measurements`, and units and meanings as `figures`.
+records. `--json` of `fred sim` has values as `measurements`, and units and meanings as `figures`.
 
 `flits_checked` counts the received flits that tests compared. With `--level switch`, the test
 `counters_agree_with_what_was_sent` also reports the [registers](registers.md) that hardware drives,
