@@ -34,7 +34,7 @@ class Integer(IntParamType):
 
 
 class IntegerFrom(click.IntRange):
-    """An integer in a range, both ends included.
+    """An integer in a range, both ends included; the range may have no upper end.
 
     Raises
     ------
@@ -46,7 +46,9 @@ class IntegerFrom(click.IntRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            wanted = f"an integer from {self.min} to {self.max}"
+            wanted = f"an integer of {self.min} or more"
+            if self.max is not None:
+                wanted = f"an integer from {self.min} to {self.max}"
             raise _refused(value, param, wanted) from None
 
 

@@ -13,7 +13,7 @@ from fred_hw.file_kinds import SWITCH, TOPOLOGY, WORKLOAD
 from perfmodel.training.options import OPTIONS
 
 from .names import Named, change_key, names_in, npu_key, option_name, option_value
-from .numbers import Integer
+from .numbers import IntegerFrom
 
 __all__ = [
     "EQUAL_TERMS",
@@ -260,7 +260,7 @@ set_option = click.option(
     help="Change a field of the specification.",
 )
 seed_option = click.option(
-    "--seed", type=Integer(), default=1, show_default=True, help="Seed of all stimulus."
+    "--seed", type=IntegerFrom(1), default=1, show_default=True, help="Seed of all stimulus."
 )
 simulator_option = click.option(
     "--sim", "simulator", type=NameChoice(_simulators), default="verilator", show_default=True

@@ -133,7 +133,7 @@ def command(
         check_folder(one)
     logs = [one / "simulation.log" for one in folders]
     look = partial(tests_begun_last, logs, time.time())
-    with simulating(), checked("--seed"), progress(f"characterizing {spec.name}", look):
+    with simulating(), progress(f"characterizing {spec.name}", look):
         asked = _measurement(level)(spec=spec, simulators=names, seed=seed, lanes=lanes)
         record = asked.record(work)
     if libraries:

@@ -7,12 +7,13 @@ import click
 
 from fred_cli.command import Command
 from fred_cli.names import names_in
-from fred_cli.numbers import Integer, IntegerFrom
+from fred_cli.numbers import IntegerFrom
 from fred_cli.options import (
     InputPath,
     NameChoice,
     as_json_option,
     read_spec,
+    refuse_given,
     set_option,
     spec_argument,
 )
@@ -51,7 +52,7 @@ def _float_formats(*_: object) -> list[str]:
     "--elements", type=IntegerFrom(1, 1_000_000), default=10_000, show_default=True, help="Sums."
 )
 @click.option(
-    "--seed", type=Integer(), default=1, show_default=True, help="Seed of random operands."
+    "--seed", type=IntegerFrom(0), default=1, show_default=True, help="Seed of random operands."
 )
 @click.option(
     "--format",
@@ -80,8 +81,8 @@ def command(
     from fred_hw.wafer.load import is_wafer, load_wafer
     from testbench.models.numerics import compare_sums, inputs_of
 
-    if seed < 0:
-        raise InputError("--seed", "", f"must be 0 or more, not {seed}")
+    if values:
+        refuse_given("distribution", "elements", "seed", message="must be left out with --values")
     if is_wafer(spec_source):
         spec = read_spec(spec_source, changes, load_wafer, "a wafer specification")
         count = spec.npus

@@ -18,7 +18,7 @@ from fred_cli.options import (
     set_option,
     spec_argument,
 )
-from fred_cli.output import checked, print_json, table
+from fred_cli.output import print_json, table
 from fred_cli.progress import steps
 from fred_cli.values import parse_clock
 
@@ -89,7 +89,7 @@ def command(
     from fred_cli.power_report import power_report
     from synth.synthesis import from_spec, synthesize
 
-    with steps(f"power of {spec.name}") as step, simulating(), checked("--seed"):
+    with steps(f"power of {spec.name}") as step, simulating():
         source = from_spec(spec, level, spec_source)
         found = synthesize(
             source,

@@ -31,7 +31,7 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import checked, print_json, table
+from fred_cli.output import print_json, table
 from fred_cli.progress import progress
 
 __all__ = ["command"]
@@ -104,7 +104,7 @@ def command(
         title = f"{spec.name} in {name}, seed {seed}"
         logs = [work / name / inner / "simulation.log" for inner in ("", "rtl", "netlist")]
         begun = partial(tests_begun_last, logs, time.time())
-        with simulating(), checked("--seed"), progress(title, begun):
+        with simulating(), progress(title, begun):
             options = {"simulator": name, "seed": seed, "waves": waves, "tests": tests}
             found.append(run(spec, work / name, **options))
     compared = found if synthesize else []

@@ -20,6 +20,8 @@ from typing import Any
 
 import fred_hw
 import gen
+from fred_hw.errors import InputError
+from fred_hw.reading import read_text
 from testbench.sim.kept import source_digest
 
 from .case import Case, Kind, shrunk
@@ -31,6 +33,9 @@ RECORDS = Path(__file__).parents[2] / "docs/figures/attacks.json"
 """Committed entries, one for each run; the evidence page adds them up."""
 
 _FAILURES = Path("build/attack")
+
+_CASE_BYTES = 1_000_000
+"""Largest size of the file of a case."""
 
 
 class Tally:
@@ -125,28 +130,62 @@ def _report(kind: Kind, case: Case, name: str, what: str, say: Callable[[str], N
     say(f"FAILS: {what}\n{kind.text(case.values)}\nrepeat: make attack CASE={path}")
 
 
+def _minutes(text: str) -> float:
+    """Return a number of minutes, above 0 and at most a day."""
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes <= 1440:
+        message = f"must be a number of minutes above 0, at most 1440, not {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return minutes
+
+
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def main() -> int:
+def _repeat(path: Path) -> int:
+    """Repeat the case of a file; return 1 if it fails.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or no case.
+    """
+    try:
+        case = Case.parse(read_text(path, _CASE_BYTES))
+        kind = KINDS[case.kind]
+        text = kind.text(case.values)
+    except (KeyError, TypeError, ValueError):
+        message = "must be a case that make attack wrote, not another text"
+        raise InputError(str(path), "", message) from None
+    what = kind.run(case.values).what
+    _say(f"{what or 'passes'}\n{text}")
+    return int(bool(what))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Attack, or repeat a case; return 1 if anything failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=1, help="first seed")
-    parser.add_argument("--minutes", type=float, default=30, help="time after which no case begins")
+    parser.add_argument(
+        "--minutes", type=_minutes, default=30, help="time after which no case begins"
+    )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS], metavar="KIND")
     parser.add_argument("--tries", type=int, default=60, help="runs to reduce a failure")
     parser.add_argument("--case", type=Path, help="only repeat the case of this file")
     parser.add_argument("--record", type=Path, help="append an entry to this file")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.case:
-        case = Case.parse(given.case.read_text(encoding="utf-8"))
-        what = KINDS[case.kind].run(case.values).what
-        _say(f"{what or 'passes'}\n{KINDS[case.kind].text(case.values)}")
-        return int(bool(what))
+        try:
+            return _repeat(given.case)
+        except InputError as error:
+            parser.exit(2, f"error: {error}\n")
     entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
     _say(json.dumps(entry, indent=1))
     if given.record:

@@ -92,11 +92,11 @@ class Case:
         Raises
         ------
         ValueError
-            The text is not JSON.
-        KeyError
-            It names no kind.
+            The text is not a JSON object with a ``kind``.
         """
         values = json.loads(text)
+        if not isinstance(values, dict) or "kind" not in values:
+            raise ValueError("must be a JSON object with a kind")
         return cls(values.pop("kind"), values)
 
 

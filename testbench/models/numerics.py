@@ -105,7 +105,7 @@ def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words], reduce: Redu
     """
     ends = range(spec.npus if isinstance(spec, WaferSpec) else spec.ports)
     if len(ends) != len(values):
-        raise ValueError(f"values must have {len(ends)} rows, not {len(values)}")
+        raise ValueError(f"must have {len(ends)} rows, not {len(values)}")
     flow = Flow(ends, ends)
     if isinstance(spec, WaferSpec):
         plane = Plane(spec)
@@ -131,7 +131,7 @@ def compare_sums(spec: SwitchSpec | WaferSpec, values: Values, form: FloatFormat
     operands = values_of(numbers_of(words, form), form)
     if not np.isfinite(operands).all():
         largest = float(values_of(np.array([form.largest], np.uint64), form)[0])
-        raise ValueError(f"values must be at most {largest:g} for {form.name}")
+        raise ValueError(f"must be at most {largest:g} for {form.name}")
     reduce = partial(combine, number_format=form, operation="sum")
     tree = tree_sum(spec, [*words], reduce)
     ring = all_reduce([[one[:, None] for one in words]], reduce)[:, 0]

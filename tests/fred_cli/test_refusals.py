@@ -231,8 +231,8 @@ REFUSED = {
     "route small.yaml --strategy MP2-DP2-PP1 --draw x.svg": r"route: --draw: must be given with .*",
     # simulation
     "sim small.yaml --sim ghdl": r"--sim: must be one of verilator, icarus, both, not 'ghdl'",
-    "sim small.yaml --sim icarus --seed 0": r"--seed: must be 1 or more, not 0",
-    "sim small.yaml --sim icarus --seed x": r"--seed: must be an integer, not 'x'",
+    "sim small.yaml --sim icarus --seed 0": r"--seed: must be an integer of 1 or more, not '0'",
+    "sim small.yaml --sim icarus --seed x": r"--seed: must be an integer of 1 or more, not 'x'",
     "sim small.yaml --sim icarus --test nope": r"--test: must be one of .*_deliver, .*, not 'nope'",
     "sim small.yaml --sim icarus --test a(": r"--test: must be one of .*, not 'a\('",
     "sim small.yaml --sim icarus --test started": r"--test: must be one of .*, not 'started'",
@@ -247,7 +247,7 @@ REFUSED = {
     "gen small.yaml --set clock_ns=0.01 -o new": r"small\.yaml: clock_ns: must be 0\.\d+ or .*",
     "gen small.yaml --set clock_ns=fast -o new": r"small\.yaml: clock_ns: must be a number from .*",
     "characterize small.yaml --lanes 0": r"--lanes: lanes: must be an integer from 1 to 256, not 0",
-    "characterize small.yaml --seed 0": r"--seed: must be 1 or more, not 0",
+    "characterize small.yaml --seed 0": r"--seed: must be an integer of 1 or more, not '0'",
     # wafers
     "collective": r"fred collective: Missing option '--topology'\.",
     "collective --topology ring": (

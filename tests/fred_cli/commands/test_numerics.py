@@ -53,7 +53,7 @@ def test_other_files_are_refused(
     path = tmp_path / "values.csv"
     path.write_text(text)
     said = refused("numerics", "small-4", "--values", str(path), "--format", "fp16")
-    assert said == f"{path}: values: {message}" or said.endswith(message)
+    assert said == f"error: {path}: {message}"
 
 
 def test_a_file_that_is_missing_is_refused(refused: Callable[..., str]) -> None:
@@ -61,4 +61,18 @@ def test_a_file_that_is_missing_is_refused(refused: Callable[..., str]) -> None:
 
 
 def test_a_seed_is_not_negative(refused: Callable[..., str]) -> None:
-    assert "must be 0 or more, not -1" in refused("numerics", "small-4", "--seed", "-1")
+    assert "must be an integer of 0 or more, not '-1'" in refused(
+        "numerics", "small-4", "--seed", "-1"
+    )
+
+
+@pytest.mark.parametrize(
+    "option", [("--seed", "3"), ("--elements", "5"), ("--distribution", "normal")]
+)
+def test_options_of_random_operands_are_refused_with_a_file(
+    option: tuple[str, str], refused: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "values.csv"
+    path.write_text("1\n1\n1\n1\n")
+    said = refused("numerics", "small-4", "--values", str(path), *option)
+    assert said == f"error: numerics: {option[0]}: must be left out with --values"

@@ -285,7 +285,7 @@ def test_the_seed_is_checked_before_hours_of_synthesis(
 ) -> None:
     monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: pytest.fail("synthesized"))
     said = refused("characterize", "tiny-2", "--seed", "0", *tiny)
-    assert said == "error: --seed: must be 1 or more, not 0"
+    assert said == "error: --seed: must be an integer of 1 or more, not '0'"
 
 
 def test_a_clock_of_no_time_gets_no_record(

@@ -146,3 +146,33 @@ def test_a_wrong_sum_is_found_and_reduced_to_one_operation(
     (operation,) = kind.campaign(case.values).plan.used()
     assert kind.campaign(case.values).plan.operations[operation].kind == "reduce"
     assert f"repeat: make attack CASE={file}" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "must be an existing file, not a missing one"),
+        ("", "must be a case that make attack wrote, not another text"),
+        ("[1]", "must be a case that make attack wrote, not another text"),
+        ('{"kind": "wafers"}', "must be a case that make attack wrote, not another text"),
+        ('{"kind": "wafer"}', "must be a case that make attack wrote, not another text"),
+    ],
+)
+def test_a_file_that_is_no_case_is_refused_in_one_line(
+    text: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "case.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        module.main(["--case", str(path)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"error: {path}: {message}\n"
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "x"])
+def test_minutes_are_above_0(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        module.main(["--minutes", minutes])
+    assert ended.value.code == 2
+    assert f"above 0, at most 1440, not '{minutes}'" in capsys.readouterr().err
