@@ -39,9 +39,9 @@ def netlist_maker(netlist: str, liberty: Sequence[Path], label: str) -> "Callabl
     if netlist not in NETLISTS and not path.exists():
         raise InputError("--netlist", "", not_one_of(netlist, (*NETLISTS, "a file that exists")))
     if netlist == "generic" and liberty:
-        raise InputError("--liberty", "", "must be given with cells, not with --netlist generic")
+        raise InputError("--liberty", "", "must be left out with --netlist generic")
     if netlist != "generic" and not liberty:
-        raise InputError("--liberty", "", f"must be given with --netlist {netlist}, for its cells")
+        raise InputError("--liberty", "", f"must be given with --netlist {netlist}")
     from synth.cell_models import gates_of, mapped_gates, memories_of, simulatable
     from synth.synthesis import Source
 

@@ -268,6 +268,6 @@ class _Walk:
                 if not waits[reader]:
                     ready.append(reader)
         if len(ready) < len(nodes):
-            message = "must not contain logic that depends on itself"
+            message = "must not contain a combinational loop"
             raise InputError(self.gates.top, "", message)
         return [nodes[number] for number in ready]

@@ -11,11 +11,11 @@ __all__ = ["attacks_page"]
 _HEAD = """\
 # Attacks
 
-This page lists how much random work the hardware has survived. It is for readers who decide how far
-to trust the Verilog. `make attack` runs further work and adds an entry.
+This page lists the constrained-random stress tests (attacks) of the hardware. It is for readers who
+decide how far to trust the Verilog. `make attack` runs new tests and adds an entry.
 
 * Each case is random, legal work on a fabric. Its results are compared with the golden model, and
-  it must end within a bound.
+  the case must end within a bound.
 * A case that fails is reduced: fewer operations, no faults, a simpler design.
   `make attack CASE=FILE` repeats the reduced case.
 
@@ -23,18 +23,18 @@ to trust the Verilog. `make attack` runs further work and adds an entry.
 | --- | --- |
 | wafer, row, mesh, adaptive | descriptors on a wafer of nine NPUs, or a mesh of six |
 | trees | schedule tables, before or after other descriptors |
-| random wafer, random mesh | the same on wafers, meshes and tori of random sizes |
+| random wafer, random mesh | descriptors on wafers, meshes and tori of random sizes |
 | loads | phases rewritten until generations wrap |
 | restarts | all endpoints and some switches are reset in the middle of descriptors |
-| writes | random register writes to a switch, which may hurt one phase only |
+| writes | random register writes to a switch; one phase may be corrupted, no other |
 | changing | phases rewritten under load on one switch or two levels |
 
 The entries do not show:
 
 * fabrics of more than nine NPUs, or of more than four ports per switch
 * resets of a mesh, or resets of some endpoints while others work
-* gate-level netlists, or clocks that differ
-* that a case would have failed if it were wrong in a way that the golden model shares
+* gate-level netlists, or units with different clocks
+* errors that the golden model shares with the hardware
 """
 
 

@@ -28,8 +28,8 @@ HEAD = """# Units
 <!-- Written by: python -m docs.generate -->
 
 Every hardware unit, by package. A unit is a class, and one module of the Verilog, however often it
-is used. Its docstring has parameters and timing, and tests hold each number of it. Its class
-declares and describes each port. `help()` of the class prints both.
+is used. The docstring lists parameters and timing, and tests check each of its numbers. The
+class declares and describes each port. `help()` of the class prints docstring and ports.
 """
 SIZES = """## Sizes
 

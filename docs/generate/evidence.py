@@ -14,9 +14,9 @@ _HEAD = """\
 # Evidence
 
 This page lists what was run to verify the hardware, how much of it, and what it does not show. It
-is for readers who decide how far to trust the Verilog. Each section is made from a record in
-`docs/figures`, which the command of the section writes. [Verification](verification.md) explains
-the methods, names the tests of each rule, and has the
+is for readers who decide how far to trust the Verilog. Each section is generated from
+a record in `docs/figures`. The command named in the section writes the record.
+[Verification](verification.md) explains the methods, names the tests of each rule, and has the
 [volume of simulations](verification.md#volume).
 """
 
@@ -37,7 +37,7 @@ def _proofs(found: dict[str, Any]) -> Iterator[str]:
     yield "| --- | --: | --- | --: | --- |"
     sizes = "other sizes of the unit; timing after synthesis"
     for method, omits in (
-        ("induction", f"{sizes}; that everything arrives eventually, unless stated"),
+        ("induction", f"{sizes}; liveness (every packet arrives), unless stated"),
         ("bounded", f"{sizes}; violations that need more cycles"),
     ):
         some = [one for one in properties if one["method"] == method]
@@ -80,8 +80,8 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
     yield (
         "The sample does not show that every change of a unit is noticed. Each property is judged "
         "alone: a mutant that survives one property may violate another property of its unit, or "
-        "fail in simulation. Units without a property are not in the sample. Searches of "
-        "properties that are proven by induction end after 30 cycles."
+        "fail in simulation. Units without a property are not in the sample. For "
+        "properties proven by induction, the search for a violation ends after 30 cycles."
     )
     if survivors:
         yield ""

@@ -49,7 +49,7 @@ def _float_formats(*_: object) -> list[str]:
     help="Distribution of random operands.",
 )
 @click.option(
-    "--elements", type=IntegerFrom(1, 1_000_000), default=10_000, show_default=True, help="Sums."
+    "--elements", type=IntegerFrom(1, 1_000_000), default=10_000, show_default=True, help="Number of sums."
 )
 @click.option(
     "--seed", type=IntegerFrom(0), default=1, show_default=True, help="Seed of random operands."
@@ -72,7 +72,7 @@ def command(
     formats: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Compare sums of SPEC with exact sums and with ring order, in each floating-point format.
+    """Print the rounding errors of sums in SPEC and in ring order, for each float format.
 
     SPEC is a switch or the YAML file of a wafer. All ports or NPUs take part in an all-reduce, in
     the order of its routed tree, bit by bit as in the RTL.
@@ -102,7 +102,7 @@ def command(
     columns = ("format", "order", "max [ulp]", "mean [ulp]", "rms [ulp]", "max relative")
     columns += ("rms relative", "rounded exactly", "not finite", "tree = ring")
     rows = [_row(one, order) for one in found for order in ("tree", "ring")]
-    table(f"{spec.name}: sums of {count} operands, {operands.shape[1]} of them", columns, rows)
+    table(f"{spec.name}: {operands.shape[1]:,} sums of {count} operands", columns, rows)
     return 0
 
 

@@ -50,7 +50,7 @@ def _levels() -> tuple[str, ...]:
     type=IntegerFrom(16, 1 << 16),
     default=400,
     show_default=True,
-    help="Clock cycles of each workload in which activity counts.",
+    help="Clock cycles of each workload in which activity is counted.",
 )
 @seed_option
 @click.option(
@@ -114,8 +114,8 @@ def _print(report: dict[str, Any]) -> None:
         f"{report['name']}: power at {report['clock_ns']:.4g} ns and {report['volts']:g} V; "
         f"shortest clock {report['shortest_clock_ns']:.4g} ns, effort {report['effort']}"
     )
-    print("energies of the library at zero delay: no glitches, no clock tree, ", end="")
-    print(f"{report['memory_bits']:,} bits of memories not in the power")
+    memories = f"{report['memory_bits']:,} bits of memories"
+    print(f"not included: glitches, clock tree, {memories}")
     wires = report["wire_load"]
     print(f"wires: wire-load model {wires}, not in the total" if wires else "wires: no model")
     for one in report["workloads"]:
@@ -126,7 +126,7 @@ def _print(report: dict[str, Any]) -> None:
     last = report["workloads"][-1]
     rows = [_row(unit["module"], unit) for unit in last["units"][:_UNITS]]
     columns = ("module", "internal mW", "nets mW", "leakage mW", "total mW", "wires mW")
-    table(f"{last['workload']}, by module without the modules in it", columns, rows)
+    table(f"{last['workload']}, by module without its submodules", columns, rows)
     names = list(last["energy"])
     rows = [
         (name.removesuffix("_pj").replace("_", " "), *map(_pj, values))

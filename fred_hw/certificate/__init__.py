@@ -1,1 +1,1 @@
-"""Routing certificates: configurations with what shows them right, and their checker."""
+"""Routing certificates: configurations with the data to check them, and their checker."""

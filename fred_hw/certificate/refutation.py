@@ -88,7 +88,7 @@ def formula(
     Raises
     ------
     CertificateError
-        The clique is none.
+        Two flows of the clique share no micro-switch.
     """
     levels = range((ports - 1).bit_length() - 1)
     colours = range(middle_switches)

@@ -56,16 +56,16 @@ def _through(take: Callable[[int], int], data: Sequence[Sum], m: int, path: str)
     """Return the sums at the outputs of a switch; only the outermost may have unused inputs."""
     if len(data) == 2:
         codes, sums = (take(2), take(2)), ((), *data, data[0] + data[1])
-        need(3 not in codes or ({*codes} <= {0, 3} and all(data)), f"{path}rd: half a reduction")
+        need(3 not in codes or ({*codes} <= {0, 3} and all(data)), f"{path}rd: an incomplete reduction")
         need(all(sums[code] for code in codes if code), f"{path}rd: an output without data")
         lost = [port for port in (0, 1) if data[port] and not {port + 1, 3} & {*codes}]
-        need(not (path and lost), f"{path}rd: the data of inputs {lost} ends")
+        need(not (path and lost), f"{path}rd: the data of inputs {lost} reaches no output")
         return [sums[code] for code in codes]
     bits, size = m.bit_length(), (len(data) + 1) // 2
     codes = [take(bits) for _ in data]
     for port, (code, one) in enumerate(zip(codes, data, strict=True)):
         need(code <= m and (bool(one) or not code), f"{path}input {port}: wrong code {code}")
-        need(bool(code) or not (one and path), f"{path}input {port}: its data ends")
+        need(bool(code) or not (one and path), f"{path}input {port}: its data reaches no output")
     middle: list[list[Sum]] = []
     for c in range(m):
         entering: list[Sum] = [() for _ in range(size)]
@@ -78,5 +78,5 @@ def _through(take: Callable[[int], int], data: Sequence[Sum], m: int, path: str)
         need(has_data, f"{path}output {port}: wrong code {code}")
     for c, k in product(range(m), range(size)):
         taken = not middle[c][k] or c + 1 in codes[2 * k : 2 * k + 2]
-        need(taken, f"{path}middle_{c}: the data of output {k} ends")
+        need(taken, f"{path}middle_{c}: the data of output {k} is not used")
     return [middle[code - 1][port // 2] if code else () for port, code in enumerate(codes)]

@@ -100,7 +100,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
         "reconfiguration_cycles",
         await reconfiguration_gap(bench, rng),
         "cycles",
-        "Longest gap at an output between the last flit of one configuration and the next one's",
+        "Longest gap at an output from the last flit of a configuration to the first of the next",
     )
 
 

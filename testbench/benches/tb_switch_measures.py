@@ -116,7 +116,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
         "efficiency",
         efficiency,
         "",
-        "Use of the links from the switch in an all-reduce of all ports, as shares of their cycles",
+        "Shares of cycles in which the links from the switch are used, all-reduce of all ports",
     )
     data = efficiency["data_flits_per_cycle"]
     # An ack takes the time of one flit for each ``ack_interval`` packets, and no cycle is lost. At

@@ -97,7 +97,7 @@ def test_simulations_have_the_same_defaults_in_all_commands() -> None:
     [
         (("--netlist", "generc"), "--netlist: must be one of generic, mapped, "),
         (("--netlist", "mapped"), "--liberty: must be given with --netlist mapped"),
-        (("--netlist", "generic", "--liberty", "nangate45"), "--liberty: must be given with cells"),
+        (("--netlist", "generic", "--liberty", "nangate45"), "--liberty: must be left out with"),
         (("--liberty", "nangate45"), "--liberty: must be given with --netlist"),
         (("--netlist", "mapped", "--liberty", "nothere.lib"), "nothere.lib: must be an existing"),
     ],

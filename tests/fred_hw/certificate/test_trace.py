@@ -40,13 +40,13 @@ def test_outputs_get_what_the_golden_model_gives(ports: int, middle_switches: in
 @pytest.mark.parametrize(
     ("word", "ports", "said"),
     [
-        (0b1101, 2, "rd: half a reduction"),
+        (0b1101, 2, "rd: an incomplete reduction"),
         (1 << 4, 2, "the word has bits beyond the last micro-switch"),
-        (1, 4, "middle_0.rd: the data of inputs [0] ends"),
+        (1, 4, "middle_0.rd: the data of inputs [0] reaches no output"),
         (1 << configuration_width(4, 2) - 8, 4, "output 0: wrong code 1"),
         (3, 4, "input 0: wrong code 3"),
         (1 << 8, 4, "middle_0.rd: an output without data"),
-        (1 << 8 | 1, 4, "middle_0: the data of output 0 ends"),
+        (1 << 8 | 1, 4, "middle_0: the data of output 0 is not used"),
     ],
 )
 def test_words_without_meaning_are_refused(word: int, ports: int, said: str) -> None:
