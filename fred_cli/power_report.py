@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.optional import needed
-from fred_hw.published import FLIT_BYTES, PORT_BYTES_PER_S
+from fred_hw.published import PORT_BYTES_PER_S
 from fred_hw.spec import SwitchSpec
 
 if TYPE_CHECKING:
@@ -140,22 +140,19 @@ def _per(value: float, count: float) -> float | None:
 def _wafer(
     level: str, spec: SwitchSpec | MeshSpec, rows: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the power of the published wafer's ports at full rate, from an all-reduce.
+    """Return the power of the interconnects of the published wafer at full rate.
 
-    The interconnect counts by bits of payload. The switch counts by flits: in a switch of few lanes
-    nearly all of it is work for a flit, whatever its width.
+    The energy of an all-reduce is taken as proportional to the bits of payload. Other levels have
+    no estimate.
     """
     from perfmodel.published import SWITCH_POWER_W
 
     energy = rows[-1]["energy"]["flit_pj"]
-    if isinstance(spec, MeshSpec) or energy is None:
+    if level != "interconnect" or energy is None:
         return None
-    flit_bytes, by = FLIT_BYTES, f"flit of {FLIT_BYTES} bytes"
-    if level == "interconnect":
-        flit_bytes, by = spec.data_width / 8, "bit of payload"
-    flits_per_s = PORT_BYTES_PER_S / flit_bytes
+    assert isinstance(spec, SwitchSpec)
+    flits_per_s = PORT_BYTES_PER_S / (spec.data_width / 8)
     return {
-        "by": by,
         "ports": _PORTS,
         "port_bytes_per_s": PORT_BYTES_PER_S,
         "estimate_w": energy * 1e-12 * flits_per_s * _PORTS,

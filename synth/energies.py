@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fred_hw.errors import InputError
 
 from .delays import Group, Table, cell_groups, read_table
-from .liberty import EDGES, Libraries, Library
+from .liberty import COMMENTS, EDGES, Libraries, Library
 
 __all__ = ["CellEnergy", "PinEnergy", "Units", "WireLoad", "read_energies", "units_of", "wire_load"]
 
 _VOLTAGE = re.compile(r"\bnom_voltage\s*:\s*\"?([\d.]+)")
+_VOLTAGE_UNIT = re.compile(r'\bvoltage_unit\s*:\s*"?\s*(\w+)')
 _POWER = re.compile(r'\bleakage_power_unit\s*:\s*"?(\d*\.?\d*)\s*([munpf]?)W"?')
 _DEFAULT_WIRES = re.compile(r"\bdefault_wire_load\s*:\s*\"?([^\s\";]+)")
 _WIRES = re.compile(r"\bwire_load\s*\(\s*\"?([^\"()]+?)\"?\s*\)\s*\{([^{}]*)\}")
@@ -50,12 +51,13 @@ class CellEnergy:
     ----------
     pins : list of PinEnergy
         Internal energies.
-    leakage : list of (str, float)
-        Leakage in units of the library under conditions, or under no condition.
+    leakage : list of (supply, when, value)
+        Leakage in units of the library: from a supply pin, under a condition; either may be empty.
+        Leakages from several supplies add up.
     """
 
     pins: list[PinEnergy]
-    leakage: list[tuple[str, float]]
+    leakage: list[tuple[str, str, float]]
 
 
 @dataclass(frozen=True)
@@ -139,12 +141,16 @@ def _cell(group: Group, templates: Mapping[str, Group]) -> CellEnergy:
                 when = power.values.get("when", "")
                 pins.append(PinEnergy(pin.name, related, supply, when, tables))
     leakage = [
-        (one.values.get("when", ""), float(one.values["value"]))
+        (
+            one.values.get("related_pg_pin", ""),
+            one.values.get("when", ""),
+            float(one.values["value"]),
+        )
         for one in group.of("leakage_power")
         if "value" in one.values
     ]
     default = float(group.values.get("cell_leakage_power", 0.0))
-    return CellEnergy(pins, leakage or [("", default)])
+    return CellEnergy(pins, leakage or [("", "", default)])
 
 
 def units_of(libraries: Libraries) -> Units:
@@ -153,10 +159,14 @@ def units_of(libraries: Libraries) -> Units:
     Raises
     ------
     InputError
-        It does not state its voltage.
+        It does not state its voltage, or its unit of voltage is not 1 V.
     """
     library = libraries.files[0]
-    volts, power = _VOLTAGE.search(library.text), _POWER.search(library.text)
+    text = COMMENTS.sub("", library.text)
+    volts, power, unit = (one.search(text) for one in (_VOLTAGE, _POWER, _VOLTAGE_UNIT))
+    if unit and unit[1] != "1V":
+        message = f"must be 1V to compute power, not {unit[1]}"
+        raise InputError(str(library.path), "voltage_unit", message)
     if not volts:
         raise InputError(str(library.path), "nom_voltage", "must be given to compute power")
     watts = float(power[1] or 1) * _PREFIX[power[2]] if power else 1e-9

@@ -88,7 +88,7 @@ class PowerModel:
     Raises
     ------
     InputError
-        The library has no energies.
+        The library has no energies or no voltage, or a table of energies has invalid numbers.
     """
 
     def __init__(self, mapped: Mapped, gates: Gates, libraries: Libraries) -> None:
@@ -229,10 +229,13 @@ class PowerModel:
 
     def _leakage(self, kind: str, nets: Mapping[str, Ints], high: Floats) -> Floats:
         """Return the leakage of equal cells, in units of the library."""
-        many = self._energies[kind].leakage
         size = len(next(iter(nets.values())))
-        values = [np.full(size, value) for _, value in many]
-        return _mean(values, [self._share(kind, when, nets, high) for when, _ in many])
+        by_supply: dict[str, tuple[list[Floats], list[Floats]]] = {}
+        for supply, when, value in self._energies[kind].leakage:
+            values, shares = by_supply.setdefault(supply, ([], []))
+            values.append(np.full(size, value))
+            shares.append(self._share(kind, when, nets, high))
+        return np.sum([_mean(*many) for many in by_supply.values()], axis=0)
 
     def _share(self, kind: str, when: str, nets: Mapping[str, Ints], high: Floats) -> Floats:
         """Return how probable a condition is, if pins are independent of each other."""

@@ -136,7 +136,7 @@ def _print(report: dict[str, Any]) -> None:
     if wafer := report["wafer"]:
         print(
             f"wafer: {wafer['estimate_w']:,.1f} W for {wafer['ports']} ports of "
-            f"{wafer['port_bytes_per_s'] / 1e9:g} GB/s by the energy of a {wafer['by']}; "
+            f"{wafer['port_bytes_per_s'] / 1e9:g} GB/s by the energy of a bit of payload; "
             f"published {wafer['published_w']} W, with I/O and in another technology"
         )
 

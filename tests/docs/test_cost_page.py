@@ -1,41 +1,17 @@
 """Figures of docs/how-to/cost.md are those that its commands print."""
 
-import shlex
-from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
-
-import pytest
 
 from perfmodel.published import CHIPLET_AREA_MM2, SWITCH_AREA
 from perfmodel.wafer_cost.report import FaultRow
-from tests.fred_cli.fred import Fred
 
 from .pages import ROOT, commands
+from .printed import Printed, like
 from .test_tables import rows
 
 PAGE = "docs/how-to/cost.md"
 TEXT = " ".join((ROOT / PAGE).read_text("utf-8").split())
 COMMANDS = [one.command.removeprefix(".venv/bin/fred ") for one in commands(PAGE)]
-
-Printed = Callable[[str], Any]
-
-
-@pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Printed:
-    """Return a function that runs a command of the page and returns its JSON."""
-    monkeypatch.chdir(ROOT)
-
-    def run(command: str) -> Any:
-        assert command in COMMANDS
-        return Fred(monkeypatch, capfd).json(*shlex.split(command))
-
-    return run
-
-
-def like(cell: str, value: float) -> str:
-    """Return a value with the decimals of a figure of the page."""
-    return f"{value:,.{len(cell.partition('.')[2])}f}"
 
 
 def test_areas(printed: Printed) -> None:

@@ -134,3 +134,29 @@ def test_activity_of_no_cycle_has_no_power_of_transitions(tmp_path: Path) -> Non
     activity: Activity = replay(gates, trace(HELD))
     assert activity.toggles.sum() == 0
     assert activity.cycles == 10
+
+
+def test_leakages_of_several_supplies_add_up(tmp_path: Path) -> None:
+    both = "".join(
+        f"leakage_power () {{ related_pg_pin : {pin}; value : {value}; }} "
+        for pin, value in (("VDD", 3), ("VBB", 5))
+    )
+    text = POWERED.replace("area : 1; cell_leakage_power : 3;", f"area : 1; {both}")
+    libraries = powered_libraries(tmp_path, text)
+    gates = gate_level(chain(), libraries, UNITS)
+    found = PowerModel(chain(), gates, libraries).power(replay(gates, trace(HELD)), 1.0)
+    assert found.total.leakage_w == pytest.approx((8 + 8 + 5) * NANO)
+
+
+def test_a_unit_of_voltage_other_than_1_v_is_refused(tmp_path: Path) -> None:
+    libraries = powered_libraries(tmp_path, POWERED.replace('"1V"', '"1mV"'))
+    with pytest.raises(InputError, match=r"voltage_unit: must be 1V to compute power, not 1mV$"):
+        PowerModel(chain(), gate_level(chain(), libraries, UNITS), libraries)
+
+
+def test_a_voltage_in_a_comment_does_not_count(tmp_path: Path) -> None:
+    text = POWERED.replace("nom_voltage : 2;", "/* nom_voltage : 9; */ nom_voltage : 2;")
+    libraries = powered_libraries(tmp_path, text)
+    gates = gate_level(chain(), libraries, UNITS)
+    found = PowerModel(chain(), gates, libraries).power(replay(gates, trace(HELD)), 1.0)
+    assert found.classes["clock"].switching_w == pytest.approx(4e-6)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from perfmodel.training.energy import read_energy
 from tests.fred_cli.fred import Fred
 from tests.synth.tiny import tiny_liberty
 
@@ -18,7 +17,7 @@ def found(fred: Fred, *words: str) -> dict[str, Any]:
 @pytest.mark.sim
 @pytest.mark.slow
 def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_path: Path) -> None:
-    """Flits come at full rate; classes add up; twice the period halves all but leakage."""
+    """Flits come at full rate, and an all-reduce takes more power than an idle design."""
     report = found(fred, "power", "tiny-2", "--cycles", "64", "-o", str(tmp_path / "work"))
     rows = {one["workload"]: one for one in report["workloads"]}
     assert list(rows) == ["idle", "random", "all_reduce"]
@@ -26,23 +25,12 @@ def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_
     assert rows["all_reduce"]["additions"] == 64
     idle, busy = rows["idle"]["total"], rows["all_reduce"]["total"]
     assert busy["total_w"] > 1.2 * idle["total_w"] > 0
-    for row in rows.values():
-        parts = sum(one["total_w"] for one in row["classes"])
-        assert parts == pytest.approx(row["total"]["total_w"])
     above = (busy["total_w"] - idle["total_w"]) * 64e-9 / 64 * 1e12
     assert rows["all_reduce"]["energy"]["addition_above_idle_pj"] == pytest.approx(above)
     assert report["wire_load"] == "5K_hvratio_1_1"
     wafer = report["wafer"]
     per_bit = rows["all_reduce"]["energy"]["flit_pj"] * 1e-12 / 8
     assert wafer["estimate_w"] == pytest.approx(per_bit * 390 * 600e9 * 8)
-
-
-@pytest.mark.sim
-@pytest.mark.long
-def test_table_of_energies_has_the_measured_addition(fred: Fred, tmp_path: Path) -> None:
-    report = found(fred, "power", "small-4", "-o", str(tmp_path / "work"))
-    energy = report["workloads"][-1]["energy"]["addition_above_idle_pj"]
-    assert read_energy("measured").addition_pj == pytest.approx(energy, rel=0.01)
 
 
 @pytest.mark.slow

@@ -164,6 +164,9 @@ def test_compute_that_is_calibrated_takes_the_energy_of_its_operations() -> None
 
 def test_tables_are_read_by_name_or_from_a_file() -> None:
     assert energy_tables() == ("wafer", "measured", "cluster")
+    wafer = read_energy("wafer")
+    added = {"addition_pj": wafer.addition_pj}
+    assert read_energy("measured").model_copy(update=added) == wafer != read_energy("measured")
     cluster = read_energy("cluster")
     assert cluster.npu_switch_pj_per_bit > read_energy("wafer").npu_switch_pj_per_bit
     assert read_energy("examples/energy.yaml").npu_switch_pj_per_bit == 4.0

@@ -1,0 +1,30 @@
+"""Fixture of tests that compare a page with what its commands print."""
+
+import json
+import shlex
+
+import pytest
+
+from tests.fred_cli.fred import Fred
+
+from .pages import ROOT, commands
+from .printed import Printed
+
+
+@pytest.fixture
+def printed(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Printed:
+    """Return a function that runs a command of the test's ``PAGE`` and returns its JSON."""
+    shown = {one.command.partition("fred ")[2] for one in commands(request.module.PAGE)}
+    monkeypatch.chdir(ROOT)
+
+    def run(command: str) -> object:
+        assert command.partition(" -o ")[0] in shown
+        status, out, err = Fred(monkeypatch, capfd)(*shlex.split(command), "--json")
+        assert status == 0, err  # what takes long prints its progress there
+        return json.loads(out)
+
+    return run
