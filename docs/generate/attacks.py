@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from testbench.campaigns.attack import RECORDS
@@ -38,9 +39,9 @@ The entries do not show:
 """
 
 
-def attacks_page() -> str:
-    """Return the page."""
-    entries = json.loads(RECORDS.read_text(encoding="utf-8"))
+def attacks_page(record: Path = RECORDS) -> str:
+    """Return the page of a record."""
+    entries = json.loads(record.read_text(encoding="utf-8"))
     return "\n".join([_HEAD, *_totals(entries), *_entries(entries), ""])
 
 

@@ -86,17 +86,27 @@ def _sources() -> str:
     return (source_digest(*roots) or "")[:12]
 
 
-def check_case(case: Case, tries: int) -> tuple[Case, str]:
-    """Return the simplest case found that still fails, and what is wrong; empty if nothing is."""
+def check_case(case: Case, tries: int, what: str = "") -> tuple[Case, str]:
+    """Return the simplest case found that still fails, and what is wrong; empty if nothing is.
+
+    Parameters
+    ----------
+    case : Case
+        The case to check.
+    tries : int
+        Runs to reduce a failure.
+    what : str, optional
+        What is wrong with the case, if it has been run.
+    """
     kind = KINDS[case.kind]
 
     def fails(values: Any) -> bool:
         return bool(kind.run(values).what)
 
-    if not (what := kind.run(case.values).what):
+    if not (what := what or kind.run(case.values).what):
         return case, ""
     small = replace(case, values=shrunk(case.values, kind.simpler, fails, tries))
-    return small, kind.run(small.values).what if small != case else what
+    return small, (kind.run(small.values).what if small != case else "") or what
 
 
 def failure_of(name: str, seed: int, tries: int = 0) -> str:
@@ -116,7 +126,7 @@ def attack(
                 return tally
             case = Case(name, KINDS[name].draw(seed))
             if what := tally.add(case):
-                small, what = check_case(case, tries)
+                small, what = check_case(case, tries, what)
                 _report(KINDS[name], small, f"{name}-{seed}", what, say)
                 tally.failures.append(f"{name}, seed {seed}: {what.splitlines()[0][:200]}")
         seed += 1
@@ -188,7 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.exit(2, f"error: {error}\n")
     entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
     _say(json.dumps(entry, indent=1))
-    if given.record:
+    if given.record and not entry["sources"]:
+        _say(f"not recorded in {given.record}: sources changed during the run")
+    elif given.record:
         before = json.loads(given.record.read_text("utf-8")) if given.record.exists() else []
         given.record.write_text(json.dumps([*before, entry], indent=1) + "\n", encoding="utf-8")
     return int(bool(entry["failures"]))

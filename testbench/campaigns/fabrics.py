@@ -29,7 +29,9 @@ from .plan import Plan
 from .trees import Schedule, circuits_of, random_trees
 
 __all__ = [
+    "ENGINE",
     "FABRICS",
+    "SHORT",
     "UNIFORM",
     "WAFER",
     "Campaign",
@@ -184,8 +186,9 @@ class WaferFabric:
         return flows + [Flow([order[1]], others)] * (rng.randint(0, 1) * (end <= self.npus - 2))
 
 
-_ENDPOINT = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
-_WITH_TABLES = _ENDPOINT.model_copy(update={"schedule_entries": 64})
+ENGINE = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
+"""A small collective endpoint."""
+_WITH_TABLES = ENGINE.model_copy(update={"schedule_entries": 64})
 
 
 class MeshFabric:
@@ -250,7 +253,7 @@ class TreesFabric(MeshFabric):
         ]
 
 
-_PROTOCOL = ProtocolSpec(
+SHORT = ProtocolSpec(
     packet_flits=4,
     buffer_packets=6,
     round_trip_cycles=24,
@@ -260,12 +263,11 @@ _PROTOCOL = ProtocolSpec(
     nack_timeout_cycles=16,
     packet_timeout_cycles=64,
 )
+"""Small packets, and waits that soon end."""
 
 
-def _mesh(width: int, height: int, endpoint: EndpointSpec = _ENDPOINT, **more: Any) -> MeshSpec:
-    return MeshSpec(
-        width=width, height=height, lanes=1, protocol=_PROTOCOL, endpoint=endpoint, **more
-    )
+def _mesh(width: int, height: int, endpoint: EndpointSpec = ENGINE, **more: Any) -> MeshSpec:
+    return MeshSpec(width=width, height=height, lanes=1, protocol=SHORT, endpoint=endpoint, **more)
 
 
 _ROW = _mesh(6, 1, _WITH_TABLES, controllers=False)

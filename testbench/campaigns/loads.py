@@ -18,17 +18,16 @@ from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import Finished, Flits
 from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 from testbench.models.golden import words_of
-from testbench.sim.tools import SimulatorError
 
 from .case import Outcome
 from .fabrics import UNIFORM, WAFER, Campaign, groups
 from .generate import Making
 from .plan import Job, Plan
 from .run import (
+    NoEndError,
     differences,
     errors_of,
     flits_of,
-    no_end,
     random_memories,
     replay,
     simulate,
@@ -224,8 +223,8 @@ def loads_outcome(given: Loads) -> Outcome:
     )
     try:
         found = simulate(WAFER, run)
-    except SimulatorError as error:
-        return Outcome(no_end(run, error))
+    except NoEndError as error:
+        return Outcome(str(error))
     return Outcome(_wrong(given, before, found), flits_of(found), found.faults)
 
 

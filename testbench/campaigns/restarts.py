@@ -25,17 +25,16 @@ from testbench.collectives.plane import (
     npu_steps,
 )
 from testbench.models.golden import words_of
-from testbench.sim.tools import SimulatorError
 
 from .case import Outcome
 from .fabrics import UNIFORM, WAFER, Campaign, groups
 from .generate import random_plan
 from .run import (
+    NoEndError,
     bound,
     differences,
     errors_of,
     flits_of,
-    no_end,
     random_memories,
     replay,
     simulate,
@@ -185,8 +184,8 @@ def restarts_outcome(given: Restarts) -> Outcome:
     )
     try:
         found = simulate(WAFER, run)
-    except SimulatorError as error:
-        return Outcome(no_end(run, error), resets=given.resets)
+    except NoEndError as error:
+        return Outcome(str(error), resets=given.resets)
     return Outcome(_wrong(given, before, found), flits_of(found), found.faults, given.resets)
 
 

@@ -24,11 +24,11 @@ from .plan import Operation, Plan
 from .trees import Schedule
 
 __all__ = [
+    "NoEndError",
     "bound",
     "differences",
     "errors_of",
     "flits_of",
-    "no_end",
     "outcome",
     "random_memories",
     "replay",
@@ -60,6 +60,10 @@ def bound(one: Campaign) -> int:
     return int(10_000 + waits + each * flits + protocol.timeout_cycles * count)
 
 
+class NoEndError(Exception):
+    """A run does not end within its bound."""
+
+
 def outcome(one: Campaign) -> Outcome:
     """Run a campaign; its memories must equal a replay."""
     plan, program = one.plan, one.program
@@ -76,8 +80,8 @@ def outcome(one: Campaign) -> Outcome:
     )
     try:
         found = simulate(one.fabric, run)
-    except SimulatorError as error:
-        return Outcome(no_end(run, error))
+    except NoEndError as error:
+        return Outcome(str(error))
     return Outcome(_wrong(one, before, found), flits_of(found), found.faults)
 
 
@@ -92,18 +96,20 @@ def simulate(fabric: WaferFabric | MeshFabric, run: PlaneRun) -> Finished:
 
     Raises
     ------
+    NoEndError
+        The run does not end within its bound.
     SimulatorError
-        The run did not end well.
+        The fabric cannot be built.
     """
+    model = fabric.model  # without a compiler, nothing is wrong with the fabric
     writes = endpoint_map(run.program.link).register("MEMORY_WRITES").address
     counted = replace(run, steps=[[*one, (SHOW, writes, 0, 0)] for one in run.steps])
-    with tempfile.TemporaryDirectory() as folder:
-        return run_joined(fabric.model, counted, Path(folder), threads=1)
-
-
-def no_end(run: PlaneRun, error: SimulatorError) -> str:
-    """Return the description of a run that did not end."""
-    return f"does not end within {run.limit} cycles: {str(error)[:300]}"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return run_joined(model, counted, Path(folder), threads=1)
+    except SimulatorError as error:
+        message = f"does not end within {run.limit} cycles: {str(error)[:300]}"
+        raise NoEndError(message) from None
 
 
 def flits_of(found: Finished) -> int:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from docs.generate.attacks import attacks_page
 from docs.generate.evidence import evidence_page
 from docs.generate.pages import DOCS
 
@@ -13,7 +14,13 @@ RECORDS = DOCS / "figures"
 def attack(seed: int, **changed: Any) -> dict[str, Any]:
     counts = {"flits": 1200, "faults": 7, "resets": 2, "writes": 30}
     cases = {"kinds": {"mesh": 2, "wafer": 3}, "designs": ["a", f"b{seed}"], "failures": []}
-    made = {"date": "2026-01-02", "version": "0.2.0", "seed": seed, "minutes": 20.4}
+    made = {
+        "date": "2026-01-02",
+        "version": "0.2.0",
+        "sources": "ab12",
+        "seed": seed,
+        "minutes": 20.4,
+    }
     return {**made, **cases, **counts, **changed}
 
 
@@ -31,10 +38,10 @@ def test_entries_of_attacks_add_up(tmp_path: Path) -> None:
     entries = [attack(1), attack(9, flits=1_000_000, failures=["mesh, seed 9: stuck"])]
     (tmp_path / "attacks.json").write_text(json.dumps(entries))
     page = evidence_page(tmp_path)
-    assert "for 41 minutes in 2 runs: 3 designs and 10 cases. 1 cases failed." in page
-    assert "| all | | | 41 | 1,001,200 | 14 | 4 | 60 | 1 |" in page
-    assert "Cases of each kind: 4 of mesh, 6 of wafer." in page
-    assert "* failed: mesh, seed 9: stuck" in page
+    assert "tried 10 random legal cases in 41 minutes. Cases that failed: 1." in page
+    page = attacks_page(tmp_path / "attacks.json")
+    assert "| 2 | 40.8 | 10 | 3 | 1,001,200 | 14 | 4 | 60 | 1 |" in page
+    assert "| ab12 | 9 | 20.4 | mesh 2, wafer 3 | 1,000,000 | 7 | 2 | mesh, seed 9: stuck |" in page
 
 
 def test_score_leaves_out_equivalent_mutants(tmp_path: Path) -> None:

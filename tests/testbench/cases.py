@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
 from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
+from testbench.campaigns.fabrics import ENGINE, SHORT
 
 __all__ = [
     "DEEP",
@@ -38,19 +38,6 @@ _SIZES = ProtocolSpec(
     packet_timeout_cycles=32,
     head_of_line_timeout_cycles=2000,
 )
-
-SHORT = ProtocolSpec(
-    packet_flits=4,
-    buffer_packets=6,
-    round_trip_cycles=24,
-    ack_interval=4,
-    window_packets=32,
-    timeout_cycles=300,
-    nack_timeout_cycles=16,
-    packet_timeout_cycles=64,
-)
-"""Of endpoints with engines: small packets, and waits that soon end."""
-ENGINE = EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16)
 
 
 def small(ports: int = 4, lanes: int = 1, form: str = "int16", **protocol: int) -> SwitchSpec:

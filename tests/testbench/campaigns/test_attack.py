@@ -10,7 +10,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.campaigns import attack as module
-from testbench.campaigns import run
+from testbench.campaigns import fabrics, run
 from testbench.campaigns.attack import attack, check_case, main
 from testbench.campaigns.case import Case, Outcome, shrunk
 from testbench.campaigns.designs import (
@@ -22,6 +22,7 @@ from testbench.campaigns.designs import (
     simpler_choices,
 )
 from testbench.campaigns.kinds import KINDS, PlanKind, SwitchKind
+from testbench.sim.tools import SimulatorError
 from tests.testbench.volume.pair import PAIR, faulty_pair
 
 WRONG_SUM = 232
@@ -176,3 +177,25 @@ def test_minutes_are_above_0(minutes: str, capsys: pytest.CaptureFixture[str]) -
         module.main(["--minutes", minutes])
     assert ended.value.code == 2
     assert f"above 0, at most 1440, not '{minutes}'" in capsys.readouterr().err
+
+
+def test_a_compiler_that_is_missing_is_no_failure_of_the_hardware(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_model(self: object) -> None:
+        raise SimulatorError("verilator is not installed")
+
+    monkeypatch.setattr(fabrics.WaferFabric, "model", property(no_model))
+    with pytest.raises(SimulatorError, match=r"^verilator is not installed$"):
+        KINDS["wafer"].run(KINDS["wafer"].draw(1))
+
+
+def test_a_failure_that_does_not_repeat_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = iter([Outcome("wrong sum"), *[Outcome("")] * 100])
+    monkeypatch.setattr(type(KINDS["wafer"]), "run", lambda *_: next(outcomes))
+    monkeypatch.setattr(module, "_FAILURES", tmp_path)
+    monkeypatch.setattr(time, "monotonic", iter([0.0, 0.0, 0.0, 1.0, 1.0]).__next__)
+    tally = attack(1, 0.01, ["wafer"], 3, lambda _: None)
+    assert tally.failures == ["wafer, seed 1: wrong sum"]
