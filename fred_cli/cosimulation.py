@@ -68,14 +68,14 @@ class Regression:
 
     Parameters
     ----------
-    latency : str
-        Name of the latency that it measures.
     function : str
         Module in ``testbench.cosimulation`` and function, with a colon between them.
+    latency : str, optional
+        Name of the latency that it measures; empty if it measures none.
     """
 
-    latency: str
     function: str
+    latency: str = ""
 
     def run(self, spec: "SwitchSpec", work: Path, **options: Any) -> "SimulationResult":
         """Run the regression; call ``load_testbench`` before.
@@ -96,11 +96,11 @@ class Regression:
 
 
 REGRESSIONS = {
-    "interconnect": Regression("latency_cycles", "interconnect:cosimulate"),
-    "switch": Regression("switch_latency_cycles", "switch:cosimulate_switch"),
-    "endpoint": Regression("endpoint_latency_cycles", "endpoint:cosimulate_endpoint"),
-    "terminator": Regression("terminator_latency_cycles", "terminator:cosimulate_terminator"),
-    "router": Regression("router_latency_cycles", "router:cosimulate_router"),
+    "interconnect": Regression("interconnect:cosimulate", "latency_cycles"),
+    "switch": Regression("switch:cosimulate_switch", "switch_latency_cycles"),
+    "endpoint": Regression("endpoint:cosimulate_endpoint", "endpoint_latency_cycles"),
+    "terminator": Regression("terminator:cosimulate_terminator", "terminator_latency_cycles"),
+    "router": Regression("router:cosimulate_router"),
 }
 """Regression of each level that has one."""
 

@@ -21,10 +21,10 @@ __all__ = ["Bundle", "Declaration", "declared", "member", "members", "members_of
 
 
 class Declaration:
-    """What :func:`member` and :func:`members` declare.
+    """Declaration of members, made by :func:`member` or :func:`members`.
 
-    Instances of the class have signals or interfaces in its place. Those without such a member have
-    no attribute of this name.
+    An instance of the class has the signal or interface as an attribute. If its sizes give it no
+    such member, reading the attribute raises an AttributeError.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Declaration:
         self._find = find
 
     def __set_name__(self, owner: type, name: str) -> None:
-        if not hasattr(self, "owner"):  # a subclass may only place it
+        if not hasattr(self, "owner"):  # another class may place it again
             self.owner, self.name = owner, name
 
     def __get__(self, instance: object, owner: type) -> "Declaration":
@@ -50,7 +50,7 @@ class Declaration:
 
     @property
     def description(self) -> str:
-        """The string behind the statement, in one line; "" if there is none."""
+        """The string literal below the declaration, on one line; "" if there is none."""
         return " ".join(_texts(self.owner).get(self.name, "").split())
 
     def found(self, *sizes: object) -> Mapping[str, Member]:
@@ -156,8 +156,8 @@ def _texts(owner: type) -> dict[str, str]:
 class Bundle(wiring.PureInterface):
     """Members that belong together; base of the types of interfaces.
 
-    A bundle is a type of members, whose signature is ``signature``. Directions are those of the
-    side for which a member of the type is ``Out``.
+    A unit declares a bundle as a member with the shape ``signature(...)``. Directions are those of
+    a unit for which that member is ``Out``.
     """
 
     @classmethod

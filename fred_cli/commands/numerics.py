@@ -49,7 +49,11 @@ def _float_formats(*_: object) -> list[str]:
     help="Distribution of random operands.",
 )
 @click.option(
-    "--elements", type=IntegerFrom(1, 1_000_000), default=10_000, show_default=True, help="Number of sums."
+    "--elements",
+    type=IntegerFrom(1, 1_000_000),
+    default=10_000,
+    show_default=True,
+    help="Number of sums.",
 )
 @click.option(
     "--seed", type=IntegerFrom(0), default=1, show_default=True, help="Seed of random operands."

@@ -74,7 +74,7 @@ class AceChannel(Unit):
     send_flow: data.View = member(Out, lambda u: flow_layout(u.spec), init=_no_flow)
     """Flow of the sent packets; no flow before the first descriptor that sets it."""
     receive_flow: data.View = member(Out, lambda u: flow_layout(u.spec), init=_no_flow)
-    """Flow of the received packets, likewise."""
+    """Flow of the received packets; no flow before the first descriptor that sets it."""
     came = member(In, 1)
     """A flit has been accepted by the link."""
     enough = member(Out, 1, init=1)

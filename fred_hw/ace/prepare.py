@@ -90,7 +90,7 @@ class AcePrepare(Unit):
     operation = member(In, 3)
     """An operation other than 0 begins the preparation of a descriptor, unless ``busy`` is high."""
     circuit = member(In, 2)
-    """Its channel."""
+    """Virtual channel of the descriptor."""
     descriptor: data.View = member(In, descriptor_layout())
     """The other fields of the descriptor, in the same cycle as the operation."""
     forget = member(In, lambda u: u.spec.protocol.phases)
@@ -98,11 +98,11 @@ class AcePrepare(Unit):
     busy = member(Out, 1)
     """A descriptor is being prepared."""
     phases = member(Out, lambda u: u.spec.protocol.phases)
-    """The phases that it names."""
+    """Phases that the descriptor in preparation names."""
     valid = member(Out, DATA_COUNT)
     """One bit for a cycle when a descriptor is prepared."""
     ready = member(In, DATA_COUNT)
-    """Queues that have space."""
+    """Virtual channels whose queue of descriptors has space."""
     o: data.View = member(Out, lambda u: work_layout(u.spec))
     """The prepared descriptor."""
     discards = member(In, 1)

@@ -68,7 +68,6 @@ class AceSequencer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceSequencer", spec)
         self.unit_name = sizes_name("ace_sequencer", spec)
-        _count, _machines = count_bits(spec), spec.endpoint.fsms
         super().__init__()
 
     def build(self, m: Module) -> None:

@@ -57,14 +57,14 @@ def _check_phases(data: Mapping[str, Any]) -> str:
     phases = {name: flows_of(said) for name, said in data["phases"].items()}
     required = _required(data["strategy"], len(data["endpoints"])) if data["strategy"] else ()
     for name, flows in required:
-        need(sorted(phases.get(name, ())) == sorted(flows), f"{name} has other flows than the strategy")
+        need(sorted(phases.get(name, ())) == sorted(flows), f"{name} differs from the strategy")
     sets = data["sets"].values()
     for name in {one["phase"] for one in sets} - {None}:
         need(name in phases, f"{name}, the phase of a set, is not among the phases")
     for name, flows in phases.items():
         own = [flow for one in sets if one["phase"] == name for flow in flows_of(one["flows"])]
         complete = sorted(own) == sorted(flows)
-        need(complete or name in data["refutations"], f"{name} has a flow that is in no set, or in two")
+        need(complete or name in data["refutations"], f"{name} lacks a flow, or repeats one")
     return f"strategy {data['strategy']}" if data["strategy"] else f"{len(phases)} given"
 
 
@@ -97,10 +97,13 @@ def _check_set(data: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     peers = {a: b for link in data["links"] for a, b in (link, link[::-1])}
     entered = {place for ins in local.values() for place in ins}
     for place in local:
-        need(place in address or peers.get(place) in entered, f"output {place} is connected to nothing")
+        need(place in address or peers.get(place) in entered, f"output {place} is unconnected")
     known = {place: (address[place],) for place in entered if place in address}
     owner = {end: number for number, flow in enumerate(flows) for end in flow[0]}
-    need({end for (end,) in known.values()} == owner.keys(), "endpoints that send are not the inputs of the flows")
+    need(
+        {end for (end,) in known.values()} == owner.keys(),
+        "endpoints that send are not the inputs of the flows",
+    )
     got: dict[int, Sum] = {}
     while local:
         ready = [place for place, ins in local.items() if known.keys() >= {*ins}]

@@ -56,7 +56,10 @@ def _through(take: Callable[[int], int], data: Sequence[Sum], m: int, path: str)
     """Return the sums at the outputs of a switch; only the outermost may have unused inputs."""
     if len(data) == 2:
         codes, sums = (take(2), take(2)), ((), *data, data[0] + data[1])
-        need(3 not in codes or ({*codes} <= {0, 3} and all(data)), f"{path}rd: an incomplete reduction")
+        need(
+            3 not in codes or ({*codes} <= {0, 3} and all(data)),
+            f"{path}rd: an incomplete reduction",
+        )
         need(all(sums[code] for code in codes if code), f"{path}rd: an output without data")
         lost = [port for port in (0, 1) if data[port] and not {port + 1, 3} & {*codes}]
         need(not (path and lost), f"{path}rd: the data of inputs {lost} reaches no output")

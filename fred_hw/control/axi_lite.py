@@ -98,7 +98,8 @@ class AxiLiteRegisters(Unit):
     """High for a cycle for an access that is refused because of its write strobe, which may be
     wrong together with the address."""
     bad_lock = member(Out, 1)
-    """High for a cycle for an access that is refused because of the lock, likewise."""
+    """High for a cycle for an access that is refused because of the lock. Its address or
+    strobe may be wrong as well."""
     fields = members(lambda u: _members(u.registers))
     """Members of each field, named ``<register>_<field>`` in lower case.
 

@@ -43,7 +43,7 @@ class Ledger(Unit):
     changed = member(Out, 1)
     """The flow, or its generation, differs from the previous cycle."""
     stored = member(Out, lambda u: u.place_bits + u.spec.protocol.fields["sequence"])
-    """Its number, 0 if none was written."""
+    """Stored number of the flow, 0 if none was written."""
     write = member(In, 1)
     """Write the number for the flow, and generation, of the previous cycle."""
     number = member(In, lambda u: u.place_bits + u.spec.protocol.fields["sequence"])
@@ -73,7 +73,6 @@ class Ledger(Unit):
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         if place_bits:
             self.unit_name += f"_i{place_bits}"
-        _flow, _sequence = In(flow_layout(spec)), place_bits + spec.protocol.fields["sequence"]
         super().__init__()
 
     def build(self, m: Module) -> None:

@@ -34,7 +34,7 @@ class Heads(Bundle):
     )
     """Output of the next packet of each of the B buffers; see ``NextUnicast``."""
     here = member(Out, lambda spec: len(spec.protocol.buffers))
-    """Whether that packet may start, for each buffer."""
+    """Whether the packet at the head may start, for each buffer."""
     valid = member(Out, lambda spec: len(spec.protocol.buffers))
     """For each buffer: a flit is at its head."""
     last = member(Out, lambda spec: len(spec.protocol.buffers))

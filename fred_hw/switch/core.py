@@ -91,8 +91,7 @@ class SwitchCore(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("SwitchCore", spec)
-        protocol, _ports = spec.protocol, spec.ports
-        self.unit_name = f"{spec.name}_core_{protocol.suffix}"
+        self.unit_name = f"{spec.name}_core_{spec.protocol.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:

@@ -25,7 +25,7 @@ class Progress(Bundle):
     lag: data.View = member(
         Out, lambda spec: data.ArrayLayout(spec.protocol.fields["sequence"], spec.ports)
     )
-    """Distance of each output's ack from that number."""
+    """Distance of each output's last ack from the expected number of the flow."""
     moved = member(Out, 1)
     """An output of the flow has moved."""
     due = member(Out, lambda spec: spec.protocol.fields["sequence"])

@@ -91,8 +91,6 @@ class FlowSequencer(Unit):
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
-        strobes = ("able", "start", "fire", "ending", "bad", "goes", "closes")
-        strobes += ("under_way", "stays", "lasts")
         super().__init__()
 
     def build(self, m: Module) -> None:

@@ -66,8 +66,8 @@ class SourceRequest(Unit):
     pick = member(Out, lambda u: DATA_COUNT * u.channels)
     """The buffer of the request, one-hot or 0."""
     late = member(Out, 1)
-    """A packet waits for its destination that packets of the path must not pass: it is more
-    urgent, or of the other channel while none of the path's channel waits.
+    """Packets of the path must not pass a packet that waits for its destination. The waiting packet
+    is more urgent, or it is of the other channel and none of the path's channel waits.
     """
 
     def __init__(self, *, destinations: int, channels: int = 1) -> None:

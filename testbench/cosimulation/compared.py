@@ -79,7 +79,9 @@ def compare_with_rtl(
         for name in ("rtl", "netlist")
     )
     tests = [test.name for test in netlist.tests]
-    return Compared(rtl, netlist, len(found), _difference(want, found, tests))
+    changes = sum(map(bool, found))
+    difference = _difference(want, found, tests) if changes else "no output was recorded"
+    return Compared(rtl, netlist, changes, difference)
 
 
 def _difference(want: list[str], found: list[str], tests: list[str]) -> str:

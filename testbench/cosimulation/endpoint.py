@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
 from testbench.sim.kept import Kept, kept
@@ -27,13 +28,16 @@ def cosimulate_endpoint(
     spec, work, options
         As in :func:`launch`.
     flits : int
-        Flits of each buffer.
+        Flits of each buffer, 1 or more.
 
     Raises
     ------
+    TypeError, ValueError
+        ``flits`` is no integer, or below 1.
     SimulatorError
         The simulator is not installed or failed.
     """
+    check_int("flits", flits, minimum=1)
     make = partial(kept, _pair, spec)
     return launch(benches("endpoint"), make, spec, work, {"FRED_FLITS": flits}, options)
 

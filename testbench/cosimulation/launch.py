@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
         Names of tests; all if empty.
     waves : bool
         Record waves.
-    faults, fault : collection of type, type, optional
+    faults, fault : collection of Fault, Fault, optional
         Faults that the design holds, and the one that it has.
     design : Written, optional
         The hardware with these faults, if it is generated already.

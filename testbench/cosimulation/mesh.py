@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
+from fred_hw.checks import check_int
 from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
@@ -32,9 +33,12 @@ def cosimulate_mesh(
 
     Raises
     ------
+    TypeError, ValueError
+        ``packets`` is no integer, or below 1.
     SimulatorError
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
+    check_int("packets", packets, minimum=1)
     endpoint_library()  # raises here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     make = partial(kept, generate, mesh, level="mesh")

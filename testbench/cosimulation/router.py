@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
+from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.spec import MeshSpec
@@ -34,6 +35,8 @@ def cosimulate_router(
 
     Raises
     ------
+    TypeError, ValueError
+        ``packets`` is no integer, or below 1.
     InputError
         Links between routers have several virtual channels per class, unlike those of endpoints.
     SimulatorError
@@ -43,6 +46,7 @@ def cosimulate_router(
     if channels > 1:
         message = "must have one virtual channel per class for simulation of a single router"
         raise InputError(mesh.name, "routing", f"{message}, not {channels} as {mesh.routing} has")
+    check_int("packets", packets, minimum=1)
     endpoint_library()  # raises here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     make = partial(kept, generate, mesh, level="router")

@@ -36,6 +36,8 @@ def cosimulate_switch(
 
     Raises
     ------
+    TypeError, ValueError
+        ``packets`` is no integer, or below 1.
     SimulatorError
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """

@@ -32,6 +32,8 @@ def cosimulate_terminator(
 
     Raises
     ------
+    TypeError, ValueError
+        ``packets`` is no integer, or below 1.
     SimulatorError
         The simulator is not installed or failed.
     """

@@ -106,7 +106,8 @@ def _yosys(folder: Path, *arguments: str) -> None:
     command = [sys.executable, "-m", "testbench.formal.mutants", str(folder), *arguments]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
-        raise FormalError(f"{folder}: {(run.stdout + run.stderr).strip().splitlines()[-1]}")
+        said = (run.stdout + run.stderr).strip().splitlines() or [f"status {run.returncode}"]
+        raise FormalError(f"{folder}: {said[-1]}")
 
 
 def main() -> None:

@@ -131,7 +131,9 @@ def compare_sums(spec: SwitchSpec | WaferSpec, values: Values, form: FloatFormat
     operands = values_of(numbers_of(words, form), form)
     if not np.isfinite(operands).all():
         largest = float(values_of(np.array([form.largest], np.uint64), form)[0])
-        raise ValueError(f"must be at most {largest:g} for {form.name}")
+        raise ValueError(
+            f"must be at most {largest:g} for {form.name}, not {np.abs(values).max():g}"
+        )
     reduce = partial(combine, number_format=form, operation="sum")
     tree = tree_sum(spec, [*words], reduce)
     ring = all_reduce([[one[:, None] for one in words]], reduce)[:, 0]

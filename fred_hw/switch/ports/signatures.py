@@ -20,11 +20,11 @@ class Head(Bundle):
     anew = member(Out, DATA_COUNT)
     """For each channel whether it has just reached the head, or started in the previous cycle."""
     of_phase = member(Out, DATA_COUNT)
-    """For each channel whether that packet belongs to the served phase."""
+    """For each channel whether the packet at the head belongs to the served phase."""
     descriptor: data.View = member(
         Out, lambda spec: data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)
     )
-    """For each channel the descriptor of that packet."""
+    """For each channel the descriptor of the packet at the head."""
     exits: data.View = member(Out, lambda spec: data.ArrayLayout(port_bits(spec), DATA_COUNT))
     """Output ports of the unicasts among them."""
     coming: data.View = member(Out, lambda spec: data.ArrayLayout(spec.ports, DATA_COUNT))
@@ -88,7 +88,8 @@ class Event(Bundle):
     """The dropped packet is older than the one that is due. High until ``taken``, or until packet
     numbers are written."""
     early = member(Out, 1)
-    """The dropped packet is newer than the one that is due, likewise."""
+    """The dropped packet is newer than the one that is due. High until ``taken``, or until packet
+    numbers are written."""
     key = member(Out, number_bits)
     """Phase of the dropped packet."""
     taken = member(In, 1)

@@ -44,7 +44,7 @@ def test_operands_are_read_from_a_file(name: str, fred: Fred, tmp_path: Path) ->
         ("1,2\n3,4\n", "must have 4 rows, not 2"),
         ("1,2\n3\n", "must be an array of numbers, as .npy or CSV"),
         ("1\nnan\n1\n1\n", "must have finite numbers only"),
-        ("1\n1\n1\n70000\n", "must be at most 65504 for fp16"),
+        ("1\n1\n1\n70000\n", "must be at most 65504 for fp16, not 70000"),
     ],
 )
 def test_other_files_are_refused(

@@ -48,7 +48,7 @@ def test_phases_in_rounds_are_certified() -> None:
     assert data["sets"]["mp_all_reduce:token_0"]["phase"] is None
     assert wrong(data) == {}
     data["sets"]["mp_all_reduce:round_1"]["phase"] = None
-    assert wrong(data) == {"phases": "mp_all_reduce has a flow that is in no set, or in two"}
+    assert wrong(data) == {"phases": "mp_all_reduce lacks a flow, or repeats one"}
 
 
 def test_phases_of_controllers_are_certified_too() -> None:
@@ -87,16 +87,16 @@ def test_a_dropped_flow_is_found(name: str) -> None:
     data = of_wafer("MP2-DP5-PP2")
     last = data["sets"][name]["flows"].pop()
     lost = wrong(data)
-    assert lost["phases"] == f"{name} has a flow that is in no set, or in two"
+    assert lost["phases"] == f"{name} lacks a flow, or repeats one"
     assert lost[name] == "endpoints that send are not the inputs of the flows"
     data["phases"][name].remove(last)
-    assert wrong(data)["phases"] == f"{name} has other flows than the strategy"
+    assert wrong(data)["phases"] == f"{name} differs from the strategy"
 
 
 def test_a_dropped_set_is_found() -> None:
     data = of_switch("MP2-DP2-PP2")
     del data["sets"]["pp_backward"], data["phases"]["pp_backward"]
-    assert wrong(data) == {"phases": "pp_backward has other flows than the strategy"}
+    assert wrong(data) == {"phases": "pp_backward differs from the strategy"}
 
 
 def test_words_of_another_phase_are_found() -> None:
@@ -127,8 +127,8 @@ def change(data: dict[str, Any], how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("unit", "l2_p0.0 is connected to nothing"),
-        ("link", "is connected to nothing"),
+        ("unit", "l2_p0.0 is unconnected"),
+        ("link", "is unconnected"),
         ("ends", "two flows share output l2_p0.0"),
         ("twice", "an endpoint is in two flows"),
         ("mixed", "endpoint 0 gets the sum of"),
@@ -162,7 +162,7 @@ def test_an_operand_that_is_reduced_twice_is_found() -> None:
     }
     assert wrong(data) == {"flows": "output b.0 has an operand twice"}
     data["links"] = [["a.2", "a.3"], ["b.2", "b.3"]]
-    assert "is connected to nothing" in wrong(data)["flows"]
+    assert "is unconnected" in wrong(data)["flows"]
 
 
 def test_a_port_with_two_links_is_found() -> None:
