@@ -155,6 +155,14 @@ class SwitchSpec(FileModel):
         return FORMATS[self.format]
 
     @property
+    def drop_cycles(self) -> int:
+        """Cycles without traffic of a phase after which only input queues can hold its packets.
+
+        Source: docs/reference/protocol.md, "Generation".
+        """
+        return self.protocol.timeout_cycles + 128 * self.ports
+
+    @property
     def _auto_registers(self) -> int:
         return OPERATIONS[self.operation].registers(self.number_format)
 

@@ -191,7 +191,7 @@ class WaferProgram(EndpointProgram):
     def drain_steps(self, chiplet: int) -> list[Step]:
         """Return what waits until no packet of an erased phase is queued in a chiplet.
 
-        It begins ``timeout_cycles + 128 x ports`` cycles after ``erase_steps``, in one chiplet
+        It begins ``SwitchSpec.drop_cycles`` after ``erase_steps``, in one chiplet
         after another.
         """
         queued = switch_map(self.plane.units[chiplet].spec).register("QUEUED")

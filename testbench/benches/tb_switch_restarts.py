@@ -175,7 +175,7 @@ async def bursts_given_up_leave_the_queues_when_their_phase_is_erased(dut: Any) 
     await bench.cycles(QUIET)
     assert await bench.access.queued(phase.number)
     await bench.access.erase_phase(phase.number)
-    await bench.cycles(PROTOCOL.timeout_cycles + 128 * PORTS)
+    await bench.cycles(SPEC.drop_cycles)
     assert not await bench.access.queued(phase.number)
     await bench.write(phase)
     assert bench.generations[phase.number] == 0

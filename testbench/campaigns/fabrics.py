@@ -29,8 +29,10 @@ from .plan import Plan
 from .trees import Schedule, circuits_of, random_trees
 
 __all__ = [
+    "DRAIN_CYCLES",
     "ENGINE",
     "FABRICS",
+    "FLIT_BYTES",
     "SHORT",
     "UNIFORM",
     "WAFER",
@@ -42,7 +44,10 @@ __all__ = [
     "groups",
 ]
 
-_FLIT = 2
+FLIT_BYTES = 2
+DRAIN_CYCLES = 256 + 24
+"""Cycles between reads of QUEUED at two switches, with the delay of a link."""
+
 _SWITCHES, _NPUS = 3, 3
 UNIFORM = Strategy.parse("MP3-DP3-PP1")
 """Strategy that names the programs, whose phases are random."""
@@ -122,6 +127,11 @@ class WaferFabric:
         """Return the plane of the wafer."""
         return Plane(self.wafer)
 
+    @property
+    def drop_cycles(self) -> int:
+        """Most cycles until a switch has dropped the packets of a phase that was erased."""
+        return max(one.spec.drop_cycles for one in self.plane.units)
+
     @cached_property
     def model(self) -> Path:
         """Return the compiled fabric."""
@@ -134,7 +144,9 @@ class WaferFabric:
         phases = self.phases(rng, joined)
         slot = self.wafer.endpoint.chunk_flits
         plan = random_plan(self.name, self.npus, slot, groups(phases), joined, seed)
-        return Campaign(plan, WaferProgram(self.plane, UNIFORM, tuple(phases), _FLIT), fabric=self)
+        return Campaign(
+            plan, WaferProgram(self.plane, UNIFORM, tuple(phases), FLIT_BYTES), fabric=self
+        )
 
     def phases(self, rng: random.Random, joined: str) -> list[Phase]:
         """Return random phases; those of reductions between switches use one virtual channel."""
@@ -214,7 +226,7 @@ class MeshFabric:
         """Return a random plan of unicasts and rings."""
         slot = self.mesh.endpoint.chunk_flits
         plan = random_plan(self.name, self.mesh.routers, slot, (), "", seed)
-        program = MeshProgram(self.mesh, Strategy.parse("MP1-DP1-PP1"), "auto", (), _FLIT)
+        program = MeshProgram(self.mesh, Strategy.parse("MP1-DP1-PP1"), "auto", (), FLIT_BYTES)
         return Campaign(plan, program, fabric=self)
 
 
@@ -229,7 +241,7 @@ class TreesFabric(MeshFabric):
             program=TreeProgram(
                 mesh=self.mesh,
                 edges=tuple(random_trees(rng, npus, self.pairs(rng))),
-                size=npus * block * _FLIT,
+                size=npus * block * FLIT_BYTES,
                 step_cycles=rng.choice((0, 0, rng.randint(1, 100), block + 150)),
             ),
             waits=tuple(rng.choice((0, 0, rng.randrange(_LATEST))) for _ in range(npus)),

@@ -15,9 +15,16 @@ from testbench.volume.switch import SwitchConditions, build_switch, run_fabric
 from testbench.volume.writes import EXPECTED, run_writes
 
 from .case import Kind, Outcome, Values
-from .designs import MESH, SWITCH, WAFER, Choices, Designs, random_choices, simpler_choices
-from .fabrics import FABRICS, Campaign, MeshFabric, WaferFabric
-from .fabrics import WAFER as FIXED
+from .designs import (
+    RANDOM_MESHES,
+    RANDOM_SWITCHES,
+    RANDOM_WAFERS,
+    Choices,
+    Designs,
+    random_choices,
+    simpler_choices,
+)
+from .fabrics import FABRICS, WAFER, Campaign, MeshFabric, WaferFabric
 from .loads import Loads, loads_outcome, random_loads
 from .plan import Plan
 from .restarts import Restarts, random_restarts, restarts_outcome
@@ -57,11 +64,11 @@ class PlanKind(Kind):
     ----------
     name : str
         Name of the kind; of the fabric, if its sizes are fixed.
-    designs : class, optional
+    designs : Designs, optional
         From where random sizes come.
     """
 
-    def __init__(self, name: str, designs: type[WAFER] | type[MESH] | None = None) -> None:
+    def __init__(self, name: str, designs: Designs | None = None) -> None:
         super().__init__(name)
         self.designs = designs
 
@@ -106,9 +113,7 @@ def _changed(plan: Plan, values: Values, without: Iterable[int]) -> Plan:
 
 
 @lru_cache(maxsize=8)
-def _fabric(
-    designs: type[WAFER] | type[MESH], choices: tuple[tuple[str, Any], ...]
-) -> WaferFabric | MeshFabric:
+def _fabric(designs: Designs, choices: tuple[tuple[str, Any], ...]) -> WaferFabric | MeshFabric:
     """Return a fabric, which is built when it first runs."""
     spec = designs.spec(dict(choices))
     if isinstance(spec, WaferSpec):
@@ -138,7 +143,7 @@ class SeriesKind(Kind):
         return {"seed": seed, "faults": plan.faults, "stalls": plan.stalls, "without": []}
 
     def design(self, values: Values) -> str:
-        return FIXED.wafer.name
+        return WAFER.wafer.name
 
     def run(self, values: Values) -> Outcome:
         return self._simulate(self._series(values))
@@ -180,7 +185,7 @@ class SwitchKind(Kind):
         rng = random.Random(f"switch {seed}")
         common = {
             "seed": seed,
-            "design": _design_of(SWITCH, seed),
+            "design": _design_of(RANDOM_SWITCHES, seed),
             "faults": rng.choice((0, 0, 1000, 10_000)),
             "stalls": rng.choice((0, 20)),
             "delay": rng.choice((1, 8, 20)),
@@ -190,7 +195,7 @@ class SwitchKind(Kind):
         return {**common, "levels": rng.choice((1, 2)), "flits": rng.choice((10_000, 60_000))}
 
     def design(self, values: Values) -> str:
-        return SWITCH.spec(values["design"]).name
+        return RANDOM_SWITCHES.spec(values["design"]).name
 
     def run(self, values: Values) -> Outcome:
         seed, (program, spec, plusargs) = values["seed"], self.built(values["design"])
@@ -221,7 +226,7 @@ class SwitchKind(Kind):
 
     def built(self, design: Choices) -> tuple[Path, SwitchSpec, Sequence[str]]:
         """Return the program of a design, its specification, and arguments of the model."""
-        spec = SWITCH.spec(design)
+        spec = RANDOM_SWITCHES.spec(design)
         return build_switch(spec), spec, ()
 
     def simpler(self, values: Values) -> Iterator[Values]:
@@ -232,7 +237,7 @@ class SwitchKind(Kind):
             for part in (8, 2):
                 if values.get(name, least) > least:
                     yield {**values, name: max(least, values[name] // part)}
-        for design in simpler_choices(SWITCH, values["design"]):
+        for design in simpler_choices(RANDOM_SWITCHES, values["design"]):
             yield {**values, "design": design}
 
     def text(self, values: Values) -> str:
@@ -243,8 +248,8 @@ KINDS: Mapping[str, Kind] = {
     one.name: one
     for one in (
         *map(PlanKind, FABRICS),
-        PlanKind("random wafer", WAFER),
-        PlanKind("random mesh", MESH),
+        PlanKind("random wafer", RANDOM_WAFERS),
+        PlanKind("random mesh", RANDOM_MESHES),
         SeriesKind("loads", random_loads, loads_outcome),
         SeriesKind("restarts", random_restarts, restarts_outcome),
         SwitchKind("writes"),

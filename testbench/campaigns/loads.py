@@ -15,12 +15,12 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
-from testbench.collectives.fabric import Finished, Flits
+from testbench.collectives.fabric import ALL_BITS, Finished, Flits
 from testbench.collectives.plane import LEAST, SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 from testbench.models.golden import words_of
 
 from .case import Outcome
-from .fabrics import UNIFORM, WAFER, Campaign, groups
+from .fabrics import DRAIN_CYCLES, FLIT_BYTES, UNIFORM, WAFER, Campaign, groups
 from .generate import Making
 from .plan import Job, Plan
 from .run import (
@@ -36,8 +36,6 @@ from .run import (
 
 __all__ = ["Loads", "loads_outcome", "random_loads"]
 
-_FLIT = 2
-_ANY = 0xFFFFFFFF
 _NUMBERS = 2
 """Number of phase numbers."""
 
@@ -46,9 +44,6 @@ _WRITES = 400
 
 _FORGET = 400
 """Cycles from the start of a load until endpoints are prepared and switches written."""
-
-_DRAIN = 256 + 24
-"""Cycles between reads of QUEUED at two switches, with the delay of a link."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class Loads:
         """Return the cycles for which phases are erased before a load begins."""
         if not number or all(one % GENERATIONS for one in self.generations[number].values()):
             return 0
-        return _drop_cycles(self) + _DRAIN * len(WAFER.plane.units)
+        return WAFER.drop_cycles + DRAIN_CYCLES * len(WAFER.plane.units)
 
     def begin(self, number: int) -> int:
         """Return the cycle in which a load begins, after phases have been erased."""
@@ -146,7 +141,7 @@ def random_loads(seed: int) -> Loads:
             stalls=stalls,
             seed=seed,
         )
-        program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), _FLIT)
+        program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), FLIT_BYTES)
         found.append(Campaign(plan, program, fabric=WAFER))
     return Loads(seed, tuple(found), tuple(generations), 15_000 if faults else 7000)
 
@@ -165,14 +160,16 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
     ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
     for number, one in enumerate(given.plans):
         begin = given.begin(number)
-        steps.append((LEAST, clock, begin, _ANY))
+        steps.append((LEAST, clock, begin, ALL_BITS))
         steps += codes(one.program.begin_steps(npu))
-        steps.append((LEAST, clock, begin + _FORGET + _WRITES, _ANY))
+        steps.append((LEAST, clock, begin + _FORGET + _WRITES, ALL_BITS))
         for job in one.plan.queues[npu]:
             steps += [(WAIT, 0, job.wait, 0)] if job.wait else []
-            steps += codes(one.program.descriptor_steps(one.plan.descriptor(npu, job, _FLIT, fsms)))
+            steps += codes(
+                one.program.descriptor_steps(one.plan.descriptor(npu, job, FLIT_BYTES, fsms))
+            )
             ended[job.circuit] += 1
-        steps += [(UNTIL, one.program.completed(name), n, _ANY) for name, n in ended.items()]
+        steps += [(UNTIL, one.program.completed(name), n, ALL_BITS) for name, n in ended.items()]
         steps.append((SHOW, clock, 0, 0))
     return [*steps, (SHOW, registers.register("ERROR").address, 0, 0)]
 
@@ -180,7 +177,7 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
 def _of_phase(program: EndpointProgram, phase: int, generation: int) -> WaferProgram:
     """Return the program of one phase, as a program has only one generation."""
     own = tuple(one for one in program.phases if one.number == phase)
-    return WaferProgram(WAFER.plane, UNIFORM, own, _FLIT, generation)
+    return WaferProgram(WAFER.plane, UNIFORM, own, FLIT_BYTES, generation)
 
 
 def _switch_codes(given: Loads, number: int) -> list[Code]:
@@ -190,20 +187,14 @@ def _switch_codes(given: Loads, number: int) -> list[Code]:
     for place in range(1, len(given.plans)):
         begin, programs = given.begin(place), given.rewritten(place)
         if erase := given.erase_cycles(place):
-            steps.append((LEAST, clock, begin - erase, _ANY))
+            steps.append((LEAST, clock, begin - erase, ALL_BITS))
             steps += [code for one in programs for code in codes(one.erase_steps(number))]
-            drops = begin - erase + _drop_cycles(given) + _DRAIN * number
-            steps.append((LEAST, clock, drops, _ANY))
+            drops = begin - erase + WAFER.drop_cycles + DRAIN_CYCLES * number
+            steps.append((LEAST, clock, drops, ALL_BITS))
             steps += [code for one in programs for code in codes(one.drain_steps(number))]
-        steps.append((LEAST, clock, begin + _FORGET, _ANY))
+        steps.append((LEAST, clock, begin + _FORGET, ALL_BITS))
         steps += [code for one in programs for code in codes(one.switch_steps(number))]
     return steps
-
-
-def _drop_cycles(given: Loads) -> int:
-    """Return the cycles after which a switch has dropped packets of a phase that was erased."""
-    ports = max(one.spec.ports for one in WAFER.plane.units)
-    return given.plans[0].program.link.protocol.timeout_cycles + 128 * ports
 
 
 def loads_outcome(given: Loads) -> Outcome:
@@ -246,6 +237,6 @@ def _wrong(given: Loads, before: list[Flits], found: Finished) -> str:
 
 def _late_loads(given: Loads, found: Finished) -> list[int]:
     """Return the loads that were not over, and their packets gone, before the next one."""
-    rest = _drop_cycles(given)
+    rest = WAFER.drop_cycles
     ends = [max(times) for times in zip(*(one["CYCLES"] for one in found.reads), strict=True)]
     return [n for n, end in enumerate(ends) if end + rest > given.begin(n) + given.cycles]

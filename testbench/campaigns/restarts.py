@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.wafer.program import WaferProgram
-from testbench.collectives.fabric import Finished, Flits
+from testbench.collectives.fabric import ALL_BITS, Finished, Flits
 from testbench.collectives.plane import (
     LEAST,
     RESET,
@@ -27,7 +27,7 @@ from testbench.collectives.plane import (
 from testbench.models.golden import words_of
 
 from .case import Outcome
-from .fabrics import UNIFORM, WAFER, Campaign, groups
+from .fabrics import DRAIN_CYCLES, FLIT_BYTES, UNIFORM, WAFER, Campaign, groups
 from .generate import random_plan
 from .run import (
     NoEndError,
@@ -43,17 +43,12 @@ from .run import (
 
 __all__ = ["Restarts", "random_restarts", "restarts_outcome"]
 
-_FLIT, _HOLD = 2, 4
+_HOLD = 4
 _SPREAD = 200
 """Cycles within which units are reset."""
 
 _QUIET = 5000
 """Cycles from the first reset until endpoints begin their next work."""
-
-_DRAIN = 256 + 24
-"""Cycles between reads of QUEUED at two switches, with the delay of a link."""
-
-_ANY = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,7 @@ def random_restarts(seed: int) -> Restarts:
             "wafer", WAFER.npus, slot, groups(phases), joined, work, None, ends, number
         )
         plan = replace(plan, faults=faults, stalls=stalls, seed=seed)
-        program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), _FLIT, number)
+        program = WaferProgram(WAFER.plane, UNIFORM, tuple(phases), FLIT_BYTES, number)
         plans.append(Campaign(plan, program, fabric=WAFER))
         ends = (plan.memory,) * WAFER.npus
     cuts = tuple(rng.randrange(rng.choice((400, 2000, 6000))) for _ in plans[1:])
@@ -134,7 +129,8 @@ def _endpoint_codes(given: Restarts, npu: int, ready: Sequence[int]) -> list[Cod
             steps += [(RESET, reset, _HOLD, 0), (WAIT, 0, _QUIET, 0)]
         fsms = one.program.link.endpoint.fsms
         jobs = [
-            (job.wait, one.plan.descriptor(npu, job, _FLIT, fsms)) for job in one.plan.queues[npu]
+            (job.wait, one.plan.descriptor(npu, job, FLIT_BYTES, fsms))
+            for job in one.plan.queues[npu]
         ]
         steps += npu_steps(one.program, npu, jobs, ready[number])
     return steps
@@ -145,7 +141,6 @@ def _switch_codes(given: Restarts, unit: int) -> list[Code]:
     spec = WAFER.plane.units[unit].spec
     registers = switch_map(spec)
     clock, unicasts = (registers.register(name) for name in ("CYCLES", "UNICASTS"))
-    drop = spec.protocol.timeout_cycles + 128 * max(one.spec.ports for one in WAFER.plane.units)
     steps: list[Code] = []
     since = 0  # the cycle in which CYCLES was 0
     for number, following in enumerate(given.plans[1:]):
@@ -156,12 +151,14 @@ def _switch_codes(given: Restarts, unit: int) -> list[Code]:
         if unit in given.switches[number]:
             since = at + given.delay(number, WAFER.npus + unit) + _HOLD
             steps.append((RESET, since - _HOLD, _HOLD, 0))
-        steps.append((LEAST, clock.address, at + _SPREAD + _HOLD - since, _ANY))
+        steps.append((LEAST, clock.address, at + _SPREAD + _HOLD - since, ALL_BITS))
         steps += codes(erased.erase_steps(unit))
-        steps.append((WAIT, 0, drop + _DRAIN * unit, 0))
+        steps.append((WAIT, 0, WAFER.drop_cycles + DRAIN_CYCLES * unit, 0))
         steps += codes(erased.drain_steps(unit))
-        steps += [(UNTIL, unicasts.address + 4 * word, 0, _ANY) for word in range(unicasts.words)]
-        steps.append((LEAST, clock.address, at + _QUIET - since, _ANY))
+        steps += [
+            (UNTIL, unicasts.address + 4 * word, 0, ALL_BITS) for word in range(unicasts.words)
+        ]
+        steps.append((LEAST, clock.address, at + _QUIET - since, ALL_BITS))
         steps += codes(following.program.unit_steps()[unit])
     return steps
 

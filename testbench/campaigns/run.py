@@ -19,7 +19,7 @@ from testbench.models.golden_trees import all_reduce_along_trees
 from testbench.sim.tools import SimulatorError
 
 from .case import Outcome
-from .fabrics import Campaign, MeshFabric, WaferFabric
+from .fabrics import FLIT_BYTES, Campaign, MeshFabric, WaferFabric
 from .plan import Operation, Plan
 from .trees import Schedule
 
@@ -36,7 +36,6 @@ __all__ = [
     "text_of",
 ]
 
-_FLIT = 2
 Words = NDArray[np.unsignedinteger]
 
 
@@ -88,7 +87,7 @@ def outcome(one: Campaign) -> Outcome:
 def random_memories(plan: Plan) -> list[Flits]:
     """Return the contents of all memories before a plan."""
     rng = np.random.default_rng(plan.seed)
-    return [rng.integers(0, 256, (plan.memory, _FLIT), dtype=np.uint8) for _ in plan.queues]
+    return [rng.integers(0, 256, (plan.memory, FLIT_BYTES), dtype=np.uint8) for _ in plan.queues]
 
 
 def simulate(fabric: WaferFabric | MeshFabric, run: PlaneRun) -> Finished:
@@ -121,7 +120,7 @@ def _steps(one: Campaign, npu: int, ready: int) -> list[Code]:
     """Return what the driver of an endpoint does: jobs, and the schedule before or after them."""
     plan, program, schedule = one.plan, one.program, one.schedule
     fsms = program.link.endpoint.fsms
-    jobs = [(job.wait, plan.descriptor(npu, job, _FLIT, fsms)) for job in plan.queues[npu]]
+    jobs = [(job.wait, plan.descriptor(npu, job, FLIT_BYTES, fsms)) for job in plan.queues[npu]]
     if not schedule:
         return npu_steps(program, npu, jobs, ready)
     table = schedule.codes(npu)
@@ -162,8 +161,8 @@ def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
     reduce = reduction_of(one.program.link)
     fsms = one.program.link.endpoint.fsms
     if each.is_ring:
-        jobs = {npu: [one.plan.ring(npu, each, _FLIT, fsms)] for npu in each.sources}
-        memories[:] = carry_out(jobs, memories, _FLIT, reduce)
+        jobs = {npu: [one.plan.ring(npu, each, FLIT_BYTES, fsms)] for npu in each.sources}
+        memories[:] = carry_out(jobs, memories, FLIT_BYTES, reduce)
         return
     sent = {
         npu: memories[npu][first : first + each.flits].copy()

@@ -43,6 +43,7 @@ from .units import switch_and_endpoint
 
 __all__ = [
     "ADDRESSES",
+    "ALL_BITS",
     "Fabric",
     "Finished",
     "Program",
@@ -56,6 +57,8 @@ __all__ = [
     "write_memories",
     "write_steps",
 ]
+
+ALL_BITS = 0xFFFFFFFF
 
 ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
 """Addresses of the endpoints, deliberately in no order."""
@@ -91,7 +94,7 @@ class Program:
         """Write a register; ``answer`` is the expected AXI response."""
         self.steps.append((1, self.at(register, index), value, answer))
 
-    def until(self, register: str, value: int, mask: int = 0xFFFFFFFF, index: int = 0) -> None:
+    def until(self, register: str, value: int, mask: int = ALL_BITS, index: int = 0) -> None:
         """Read a register until its bits in ``mask`` equal ``value``."""
         self.steps.append((2, self.at(register, index), value, mask))
 

@@ -12,7 +12,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.wafer.tasks import Task
 from testbench.sim.tools import SimulatorError
 
-from .fabric import Sizes
+from .fabric import ALL_BITS, Sizes
 from .plane import LEAST, MARK, SHOW, WAIT, Code, PlaneRun, codes
 from .task_jobs import TaskJobs, jobs_of
 
@@ -119,7 +119,7 @@ class _Writer:
         """Wait for completion counts on virtual channels, and mark the tasks that have ended."""
         for name, count in counts.items():
             if self._ended[name] < count:
-                self._steps.append((LEAST, self._program.completed(name), count, 0xFFFFFFFF))
+                self._steps.append((LEAST, self._program.completed(name), count, ALL_BITS))
                 self._ended[name] = count
                 self._mark_ended()
 

@@ -17,7 +17,7 @@ from fred_hw.wafer.program import WaferProgram
 from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
-from .fabric import Finished, Flits
+from .fabric import ALL_BITS, Finished, Flits
 from .plane import SHOW, STEP_CYCLES, UNTIL, WAIT, Code, PlaneRun, codes
 
 __all__ = [
@@ -168,5 +168,5 @@ def _steps(program: EndpointProgram, npu: int, ready: int) -> list[Code]:
         *writes, command, prepared = codes(program.descriptor_steps(descriptor))
         steps += [*writes, *[(SHOW, error, 0, 0)] * (number == 0), command, prepared]
     for circuit, count in Counter(one.circuit for one in parts).items():
-        steps.append((UNTIL, program.completed(circuit), count, 0xFFFFFFFF))
+        steps.append((UNTIL, program.completed(circuit), count, ALL_BITS))
     return [*steps, (SHOW, error, 0, 0)]

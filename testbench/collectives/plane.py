@@ -18,7 +18,16 @@ from gen.wafer_top import modules_of, wafer_top
 from testbench.sim.kept import kept
 
 from .bench_text import MODELS, axil_pins, bench_begin, bench_end, driver, memory, memory_pins
-from .fabric import Finished, Flits, Sizes, compiled, finished, write_memories, write_steps
+from .fabric import (
+    ALL_BITS,
+    Finished,
+    Flits,
+    Sizes,
+    compiled,
+    finished,
+    write_memories,
+    write_steps,
+)
 
 __all__ = [
     "LEAST",
@@ -127,14 +136,14 @@ def npu_steps(
         count[descriptor.circuit] += 1
     steps += behind
     for name, jobs_of in count.items():
-        steps.append((UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
+        steps.append((UNTIL, program.completed(name), jobs_of, ALL_BITS))
     error = endpoint_map(program.link).register("ERROR").address
     return [*steps, (SHOW, error, 0, 0)]
 
 
 def preempted(spec: SwitchSpec) -> Code:
     """Return the driver step that waits until a switch has counted a preemption."""
-    return (LEAST, switch_map(spec).register("PREEMPTIONS").address, 1, 0xFFFFFFFF)
+    return (LEAST, switch_map(spec).register("PREEMPTIONS").address, 1, ALL_BITS)
 
 
 _LINE = """

@@ -185,12 +185,12 @@ class _Generator:
 
     def _emptied(self, number: int) -> list[Operation | Wait]:
         """Return how software waits until no retransmission of a phase is left: up, then down."""
-        protocol, root = self.spec.protocol, self.fabric.root
+        root = self.fabric.root
         address = switch_map(self.spec).register("QUEUED").address
         address += WORD_BITS // 8 * (number // WORD_BITS)
         selected = 1 << number % WORD_BITS
         return [
-            Wait(protocol.timeout_cycles + 128 * self.spec.ports),
+            Wait(self.spec.drop_cycles),
             *(
                 Operation(address, 0, selected, switch)
                 for switch in (*range(root), root, *range(root))

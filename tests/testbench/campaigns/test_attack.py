@@ -14,9 +14,9 @@ from testbench.campaigns import fabrics, run
 from testbench.campaigns.attack import attack, check_case, main
 from testbench.campaigns.case import Case, Outcome, shrunk
 from testbench.campaigns.designs import (
-    MESH,
-    SWITCH,
-    WAFER,
+    RANDOM_MESHES,
+    RANDOM_SWITCHES,
+    RANDOM_WAFERS,
     Choices,
     Designs,
     simpler_choices,
@@ -70,10 +70,10 @@ def test_simpler_cases_differ_and_can_be_drawn(name: str) -> None:
     assert kind.text(found[0]) != kind.text(values)
 
 
-@pytest.mark.parametrize("designs", [WAFER, MESH, SWITCH])
+@pytest.mark.parametrize("designs", [RANDOM_WAFERS, RANDOM_MESHES, RANDOM_SWITCHES])
 def test_simpler_designs_are_legal_and_end_with_the_simplest(designs: Designs) -> None:
     choices = {name: values[-1] for name, values in designs.choices.items()}
-    if designs is MESH:
+    if designs is RANDOM_MESHES:
         choices |= {"width": 5, "height": 1}
     while simpler := list(simpler_choices(designs, choices)):
         choices = simpler[-1]
@@ -89,7 +89,7 @@ def test_random_designs_cover_wafers_meshes_and_tori() -> None:
     ]
     for name in ("switches", "routing", "read_ports", "format", "middle_switches"):
         values = {one[name] for one in drawn if name in one}
-        every = {*WAFER.choices.get(name, ()), *MESH.choices.get(name, ())}
+        every = {*RANDOM_WAFERS.choices.get(name, ()), *RANDOM_MESHES.choices.get(name, ())}
         assert values == every
 
 
@@ -120,7 +120,7 @@ def test_a_broken_switch_is_found_and_reduced(
             return program, PAIR, emitter.plusargs(broken)
 
     drawn = {**KINDS["changing"].draw(1), "faults": 10_000, "stalls": 20, "flits": 10_000}
-    simplest = {name: values[0] for name, values in SWITCH.choices.items()}
+    simplest = {name: values[0] for name, values in RANDOM_SWITCHES.choices.items()}
     monkeypatch.setitem(KINDS, "changing", Broken("changing"))  # type: ignore[misc]
     small, what = check_case(Case("changing", {**drawn, "design": simplest}), tries=12)
     assert what
