@@ -81,6 +81,7 @@ class _Display:
         found = self._look() if self._look else None
         if found and found != self._found:  # otherwise something else may be counted now
             self._found = found
+            self._since.setdefault(found[0], (0, self._begun))
             self.told(*found, ahead=1)
         what, done, total, begun = self._counted
         now = time.monotonic()
