@@ -10,9 +10,9 @@ from typing import Any
 from fred_cli.iteration_record import SCHEMA, counted, head
 from fred_cli.rtl import MEMORY_CYCLES, hardware_tasks, run_in_rtl
 from fred_cli.rtl_hardware import Hardware, load_hardware
-from perfmodel.studies.rtl_iteration import tasks_hash
 from perfmodel.training.estimate import Simulated, simulate
 from perfmodel.training.request import read_requests
+from studies.rtl_iteration import tasks_hash
 from testbench.designs import MeasuredDesign
 from testbench.measurement import Measurement, Say
 

@@ -11,9 +11,9 @@ import yaml
 from fred_cli import switch_study
 from fred_cli.switch_study import SWITCHES
 from fred_hw.errors import InputError
-from perfmodel.studies.study.plan import Plan, load_study
-from perfmodel.studies.study.point import evaluate
-from perfmodel.studies.study.version import version_of
+from studies.study.plan import Plan, load_study
+from studies.study.point import evaluate
+from studies.study.version import version_of
 from testbench.characterize import SwitchMeasurement
 from testbench.cosimulation import interconnect
 from testbench.sim.runner import SimulationResult, TestOutcome

@@ -3,7 +3,7 @@
 import pytest
 
 from fred_hw.mesh.spec import MeshSpec
-from perfmodel.studies.saturation import load_saturation
+from studies.saturation import load_saturation
 from testbench.characterize_saturation import (
     MEASURE,
     WARM,

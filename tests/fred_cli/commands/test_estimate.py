@@ -10,9 +10,9 @@ import pytest
 
 from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
-from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
 from perfmodel.training.parts import WAITS
+from studies.rtl_iteration import load_iteration, simulated
 from testbench.collectives.iteration import IterationRun
 from tests.fred_cli.fred import Fred
 

@@ -13,13 +13,13 @@ from fred_hw.mesh.program import compile_for_mesh
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.tasks import Task
-from perfmodel.chakra.plane_storage import with_controllers
 from testbench.collectives import task_jobs
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.iteration import run_tasks, task_steps, under_way
 from testbench.collectives.plane import PlaneRun
 from testbench.collectives.task_jobs import PlaneJobs
 from testbench.sim.tools import SimulatorError
+from tracemodel.chakra.plane_storage import with_controllers
 
 from .test_mesh import MESH
 
