@@ -10,7 +10,7 @@ from fred_hw.progress import track
 from .file import ClusterFile, resources
 from .footprint import Footprint, Training, footprint
 from .hardware import Cluster
-from .iteration import Times, times
+from .iteration_time import Times, times
 from .model import Transformer
 from .tiers import effective_bandwidth, expanded_share
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from clustermodel.footprint import Training, footprint
 from clustermodel.hardware import Cluster, Npu
-from clustermodel.iteration import times
+from clustermodel.iteration_time import times
 from clustermodel.model import Transformer
 from clustermodel.network import Level
 from clustermodel.tiers import MemoryTier

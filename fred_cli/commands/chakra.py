@@ -334,7 +334,7 @@ def _iteration(
     from perfmodel.training.estimate import simulate
     from perfmodel.training.request import read_requests
     from tracemodel.chakra.files import encode
-    from tracemodel.chakra.iteration import iteration_traces
+    from tracemodel.chakra.iteration_traces import iteration_traces
     from tracemodel.chakra.traces import groups_path, trace_path
 
     (request,) = read_requests([topology], [workload], strategy)

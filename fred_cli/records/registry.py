@@ -147,7 +147,7 @@ def _trees(columns: int, entries: int, **how: Any) -> Any:
 
 def _iteration(rtl: str, topology: str, algorithm: str = "published") -> Callable[[], Any]:
     def measure() -> Any:
-        from fred_cli.records.iteration import IterationMeasurement
+        from fred_cli.records.iteration_record import IterationMeasurement
 
         return IterationMeasurement(
             root=ROOT,

@@ -23,7 +23,7 @@ from studies.rtl_iteration import (
 )
 from tests.records import shipped
 from tests.written import written
-from tracemodel.chakra.iteration import iteration_traces
+from tracemodel.chakra.iteration_traces import iteration_traces
 from tracemodel.chakra.plane import plane_tasks
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from tracemodel.astra.engine.trace import trace_of
 from tracemodel.astra.files.system import SystemFile
 from tracemodel.astra.fluid.fabric import FabricLine
 from tracemodel.astra.fluid.network import FluidNetwork
-from tracemodel.chakra.iteration import iteration_traces
+from tracemodel.chakra.iteration_traces import iteration_traces
 
 FABRICS = ("fred-d", "fred-a", "mesh:5x4")
 

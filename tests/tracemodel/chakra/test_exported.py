@@ -19,7 +19,7 @@ from tests.written import written
 from tracemodel.astra.estimate import Inputs, JobRequest, estimate_jobs, estimate_traces
 from tracemodel.chakra.exported import ExportedRun, exported_of, load_exported, run_exported
 from tracemodel.chakra.files import write
-from tracemodel.chakra.iteration import Traces, iteration_traces
+from tracemodel.chakra.iteration_traces import Traces, iteration_traces
 from tracemodel.chakra.kinds import NodeType
 from tracemodel.chakra.marks import ACKS, AFTER, EXACT, NPUS, STRATEGY, TASK
 from tracemodel.chakra.node import DURATION_NS, Attr, Metadata, Node

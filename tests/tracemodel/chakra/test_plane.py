@@ -12,7 +12,7 @@ from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
-from tracemodel.chakra.iteration import Traces, iteration_traces
+from tracemodel.chakra.iteration_traces import Traces, iteration_traces
 from tracemodel.chakra.kinds import NodeType
 from tracemodel.chakra.plane import plane_tasks
 

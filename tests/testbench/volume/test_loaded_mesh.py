@@ -12,7 +12,7 @@ from fred_hw.mesh.spec import MeshSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.meshes import with_routing
 from testbench.volume.conditions import FAULT_KINDS
-from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
+from testbench.volume.loaded_mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 MESH = MeshSpec(width=5, height=4, lanes=2)
 FAULTS, UNSEEN = noticed_by("saturated mesh"), noticed_by("lossy mesh")

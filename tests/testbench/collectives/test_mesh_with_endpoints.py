@@ -15,7 +15,7 @@ from fred_hw.mesh.spec import MeshSpec
 from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.mesh import build_mesh_with_ends
+from testbench.collectives.mesh_with_endpoints import build_mesh_with_ends
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, npu_steps, run_plane
 from testbench.models.golden_phase import wrong_npus

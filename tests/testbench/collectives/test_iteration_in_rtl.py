@@ -15,13 +15,13 @@ from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.tasks import Task
 from testbench.collectives import task_jobs
 from testbench.collectives.fabric import Finished, Sizes
-from testbench.collectives.iteration import run_tasks, task_steps, under_way
+from testbench.collectives.iteration_in_rtl import run_tasks, task_steps, under_way
 from testbench.collectives.plane import PlaneRun
 from testbench.collectives.task_jobs import PlaneJobs
 from testbench.sim.tools import SimulatorError
 from tracemodel.chakra.plane_storage import with_controllers
 
-from .test_mesh import MESH
+from .test_mesh_with_endpoints import MESH
 
 EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 FLIT = 2

@@ -98,7 +98,7 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
         "// Directions from an end's router to another: that which addresses name, and the other.",
         f"constexpr unsigned CHOICES[NODES][NODES][2] = {_table(_choices(plan))};",
     ]
-    sources = harness_sources("mesh.cpp", router.unit_name, mesh.link, lines)
+    sources = harness_sources("loaded_mesh.cpp", router.unit_name, mesh.link, lines)
     return build_harness(router, sources, emitter)
 
 

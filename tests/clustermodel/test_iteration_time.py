@@ -1,4 +1,4 @@
-"""Tests of clustermodel.iteration."""
+"""Tests of clustermodel.iteration_time."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from clustermodel.footprint import Training
 from clustermodel.hardware import Npu
-from clustermodel.iteration import Times, times
+from clustermodel.iteration_time import Times, times
 from clustermodel.model import Transformer
 from clustermodel.network import Level
 from fred_hw.compiler.placement import Strategy

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim

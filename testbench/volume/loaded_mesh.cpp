@@ -1,6 +1,6 @@
 // A mesh of Verilated routers under open-loop traffic: latency against load; all payload is checked.
 //
-// See run_mesh in testbench/volume/mesh.py.
+// See run_mesh in testbench/volume/loaded_mesh.py.
 //
 // Ends send packets of the pattern at random times, whether there is space or not, and take whatever
 // comes. Without faults on links each packet must come the first time that it is sent; with them no

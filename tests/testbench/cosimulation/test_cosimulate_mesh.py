@@ -7,8 +7,8 @@ import pytest
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import ProtocolSpec
+from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.mesh import cosimulate_mesh
 from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
 from testbench.stimulus.meshes import with_routing
@@ -45,7 +45,7 @@ BESIDE = [
 ]
 """What turns of packets and a third end are something to; a column runs all others.
 
-Compiled meshes have the other patterns, see tests/testbench/volume/test_mesh.py.
+Compiled meshes have the other patterns, see tests/testbench/volume/test_loaded_mesh.py.
 """
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
 TRAFFIC = [*QUICK, TURNED, "traffic_to_one_npu_does_not_block_another_channel"]

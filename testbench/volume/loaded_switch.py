@@ -156,7 +156,9 @@ def build_switch(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Pat
     unit = Switch(spec=spec)
     ports = " ".join(f"DO({port})" for port in range(spec.ports))
     lines = [f"#define EACH_PORT(DO) {ports}"]
-    return build_harness(unit, harness_sources("switch.cpp", unit.unit_name, spec, lines), emitter)
+    return build_harness(
+        unit, harness_sources("loaded_switch.cpp", unit.unit_name, spec, lines), emitter
+    )
 
 
 def run_switch(

@@ -8,7 +8,7 @@ from fred_hw.link.axis import AXIS_FORTH
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
-from testbench.faults.switch import offer_changes
+from testbench.faults.switch_core import offer_changes
 from testbench.formal.harness import Harness
 from testbench.formal.properties.registers import axi_lite_rules
 from testbench.formal.property import prove

@@ -22,8 +22,7 @@ from testbench.faults.fault import Fault, noticed_by
 from testbench.stimulus.phases import Phase, make_phase_run, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.conditions import FAULT_KINDS
-from testbench.volume.scenario import Burst, Unicast
-from testbench.volume.switch import (
+from testbench.volume.loaded_switch import (
     LinkFault,
     Slow,
     Stop,
@@ -32,6 +31,7 @@ from testbench.volume.switch import (
     recovery_cycles,
     run_switch,
 )
+from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.traffic import Traffic, configure, random_traffic
 from tests.testbench.cases import payload_share
 from tests.testbench.volume.pair import PAIR, faulty_pair

@@ -1,4 +1,4 @@
-"""Tests of tracemodel.chakra.iteration."""
+"""Tests of tracemodel.chakra.iteration_traces."""
 
 from collections import Counter
 
@@ -10,9 +10,9 @@ from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
-from tracemodel.chakra import iteration as module
+from tracemodel.chakra import iteration_traces as module
 from tracemodel.chakra.feeder import Feeder
-from tracemodel.chakra.iteration import Traces, iteration_traces
+from tracemodel.chakra.iteration_traces import Traces, iteration_traces
 from tracemodel.chakra.kinds import CollectiveType, NodeType
 from tracemodel.chakra.partners import Partners
 from tracemodel.chakra.stats import add_partners, check_node, measure

@@ -11,8 +11,8 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.characterize import SWITCH_TESTS
+from testbench.cosimulation.cosimulate_switch import cosimulate_switch
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.switch import cosimulate_switch
 from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
 from tests.testbench.cases import FIVE, SINGLE, small
@@ -53,7 +53,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
 @pytest.mark.parametrize(
     ("spec", "seed", "simulator"),
     [
-        # Volume is carried by five ports of odd sizes, see tests/testbench/volume/test_switch.py.
+        # Volume is in five ports of odd sizes: tests/testbench/volume/test_loaded_switch.py
         # Five times as long in Icarus.
         pytest.param(
             small(5, 2, "fp16", packet_flits=6, window_packets=64),

@@ -1,6 +1,6 @@
 // Drives switches with endpoints over channels that damage flits, and checks all of it.
 //
-// See run_switch in testbench/volume/switch.py, which writes the scenario.
+// See run_switch in testbench/volume/loaded_switch.py, which writes the scenario.
 
 #include <numeric>
 
