@@ -36,7 +36,7 @@ bench-tests: $(STAMP) ## all tests; print the slowest twenty, and simulator buil
 	$(BIN)/pytest -n 2 --dist loadgroup --timings
 
 search: $(STAMP) ## properties with ten times the examples, others in each run
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not sim" --hypothesis-profile=search $(or $(TESTS),tests/fred_hw tests/perfmodel)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not sim" --hypothesis-profile=search $(or $(TESTS),tests/fred_hw tests/perfmodel tests/tracemodel tests/clustermodel tests/studies)
 
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
@@ -82,7 +82,7 @@ site: $(STAMP) ## build the documentation site into build/site
 
 golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal protocol; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py
-	$(BIN)/python -m tests.perfmodel.studies.rewrite
+	$(BIN)/python -m tests.studies.rewrite
 
 records: $(STAMP) ## measure again each record whose design or inputs have changed (hours if all have)
 	$(BIN)/fred records update --stale

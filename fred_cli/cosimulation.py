@@ -53,7 +53,7 @@ def load_testbench(simulator: str) -> tuple[str, ...]:
         A package is not installed.
     """
     with needed("cocotb", "co-simulation", "fred-hw[sim]"):
-        import_module("testbench.cosimulation.interconnect")
+        import_module("testbench.cosimulation.cosimulate_interconnect")
         from testbench.sim.simulator import SIMULATORS
     import logging
 
@@ -96,11 +96,13 @@ class Regression:
 
 
 REGRESSIONS = {
-    "interconnect": Regression("interconnect:cosimulate", "latency_cycles"),
-    "switch": Regression("switch:cosimulate_switch", "switch_latency_cycles"),
-    "endpoint": Regression("endpoint:cosimulate_endpoint", "endpoint_latency_cycles"),
-    "terminator": Regression("terminator:cosimulate_terminator", "terminator_latency_cycles"),
-    "router": Regression("router:cosimulate_router"),
+    "interconnect": Regression("cosimulate_interconnect:cosimulate", "latency_cycles"),
+    "switch": Regression("cosimulate_switch:cosimulate_switch", "switch_latency_cycles"),
+    "endpoint": Regression("cosimulate_endpoint:cosimulate_endpoint", "endpoint_latency_cycles"),
+    "terminator": Regression(
+        "cosimulate_terminator:cosimulate_terminator", "terminator_latency_cycles"
+    ),
+    "router": Regression("cosimulate_router:cosimulate_router"),
 }
 """Regression of each level that has one."""
 

@@ -81,9 +81,9 @@ def price(rows: Iterable[HardwareRow]) -> Price:
 def hardware_rows() -> tuple[HardwareRow, ...]:
     """Return the hardware figures of the published wafers: twenty NPUs on switches or on a mesh."""
     from fred_hw.files import load_model
-    from perfmodel.studies.rtl_plane import load_plane_cycles
     from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
     from perfmodel.switch_timing.router import RouterTiming, load_link_record
+    from studies.rtl_plane import load_plane_cycles
 
     wafer = load_plane_cycles().spec
     areas, router = load_model(AreaRecord, SHIPPED_AREAS), load_link_record("mesh-5x4")
@@ -211,13 +211,13 @@ def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> It
 def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
     """Yield how long an all-reduce of all NPUs takes in RTL, by switches and by each algorithm."""
     from fred_hw.mesh.tree_program import TREE_ALGORITHM
-    from perfmodel.studies.rtl_mesh import (
+    from perfmodel.switch_timing.record import SHIPPED, load_record
+    from studies.rtl_mesh import (
         SHIPPED_MESH_CYCLES,
         SHIPPED_TREE_CYCLES,
         load_mesh_cycles,
     )
-    from perfmodel.studies.rtl_plane import load_plane_cycles
-    from perfmodel.switch_timing.record import SHIPPED, load_record
+    from studies.rtl_plane import load_plane_cycles
 
     flits = 8192
     source = "records of phases on a plane and on the mesh, co-simulation"
@@ -247,7 +247,7 @@ def _all_reduces(router: "RouterTiming") -> Iterator[HardwareRow]:
 
 def _iteration() -> HardwareRow:
     """Return the duration of a training iteration in RTL simulation on both fabrics."""
-    from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
+    from studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
 
     fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
     source = "records of examples/iteration.yaml, co-simulation"

@@ -98,7 +98,7 @@ def head(hardware: "Hardware", command: str, request: "Request") -> dict[str, An
 
 def counted(rtl_run: "RtlRun") -> dict[str, Any]:
     """Return the counts of an iteration in RTL simulation, for a record."""
-    from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
+    from studies.rtl_iteration import KINDS, tasks_hash
 
     names: dict[str, int] = {}
     npus = [

@@ -43,8 +43,8 @@ def estimate_schedule(
     workload: str, changes: tuple[str, ...], control: bool, as_json: bool
 ) -> None:
     """Print the end of each rank of a schedule."""
-    from perfmodel.chakra.loggops import PARAMETERS, LogGops, simulate
-    from perfmodel.chakra.schedules import read_schedule
+    from tracemodel.chakra.loggops import PARAMETERS, LogGops, simulate
+    from tracemodel.chakra.schedules import read_schedule
 
     model = LogGops(**_parameters(changes))
     with option_names("workload"), progress("running a schedule"):
@@ -66,7 +66,7 @@ def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
     from math import isfinite
 
     from fred_hw.load import parse_change
-    from perfmodel.chakra.loggops import PARAMETERS
+    from tracemodel.chakra.loggops import PARAMETERS
 
     found: dict[str, float] = {}
     for change in changes:

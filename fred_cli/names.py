@@ -91,7 +91,7 @@ def _npu_keys(_context: click.Context) -> Iterable[str]:
 
 
 def _loggops_keys(_context: click.Context) -> Iterable[str]:
-    from perfmodel.chakra.loggops import PARAMETERS
+    from tracemodel.chakra.loggops import PARAMETERS
 
     return [f"{one}=" for one in PARAMETERS]
 
@@ -115,6 +115,6 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
 
 pattern_name = Named(names_in("perfmodel.collectives.schedule", "PATTERNS"))
 reading_key = Named(lambda _: [f"{name}=" for name in OPTIONS])
-section_name = Named(names_in("perfmodel.studies.section", "SECTIONS"))
+section_name = Named(names_in("studies.section", "SECTIONS"))
 test_name = Named(_tests)
 npu_key, change_key, loggops_key = Named(_npu_keys), Named(_spec_keys), Named(_loggops_keys)

@@ -149,7 +149,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
     InputError
         The hardware cannot do what the iteration needs.
     """
-    from perfmodel.chakra.iteration import iteration_traces
+    from tracemodel.chakra.iteration_traces import iteration_traces
 
     request = found.request
     streams = request.workload.mode == "streaming"
@@ -160,7 +160,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
     """Return the tasks of all endpoints; with ``streams``, weights come from storage."""
-    from perfmodel.chakra.plane import plane_tasks
+    from tracemodel.chakra.plane import plane_tasks
 
     try:
         storage = hardware.storage(strategy, streams) if hardware.storage else None
@@ -208,7 +208,7 @@ def _simulate(
     """Return the result of simulating the tasks of all NPUs."""
     load_testbench("verilator")
     from testbench.collectives.fabric import Sizes
-    from testbench.collectives.iteration import run_tasks
+    from testbench.collectives.iteration_in_rtl import run_tasks
 
     size = Sizes(link_cycles=link_cycles, memory_cycles=MEMORY_CYCLES)
     with simulating(), progress(f"co-simulating {strategy} on {hardware.words}"):

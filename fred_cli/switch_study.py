@@ -14,12 +14,12 @@ from fred_hw.choices import find_choice
 from fred_hw.errors import InputError, one_line
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
-from perfmodel.studies.study.axes import Value
-from perfmodel.studies.study.contents import flat
-from perfmodel.studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
-from perfmodel.studies.study.kind import Kind, Resolver, Row
-from perfmodel.studies.study.plan import KINDS
-from perfmodel.studies.study.version import version_of
+from studies.study.axes import Value
+from studies.study.contents import flat
+from studies.study.file import SWITCH_FIGURES, SWITCH_ROOTS
+from studies.study.kind import Kind, Resolver, Row
+from studies.study.plan import KINDS
+from studies.study.version import version_of
 
 __all__ = ["SWITCHES"]
 

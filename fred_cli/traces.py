@@ -89,7 +89,7 @@ _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
 def _network_models(_context: click.Context) -> Iterable[str]:
-    from perfmodel.astra.transport import NETWORK_MODELS
+    from tracemodel.astra.transport import NETWORK_MODELS
 
     return dict.fromkeys((*OPTIONS["network_model"].names(), *NETWORK_MODELS, "loggops"))
 
@@ -279,7 +279,7 @@ def estimate_traces(
     **given: Any,
 ) -> None:
     """Run traces, and print the time of each NPU by activity."""
-    from perfmodel.astra import estimate
+    from tracemodel.astra import estimate
 
     if chart:
         need_plotly()
@@ -328,7 +328,7 @@ def _chart(found: Sequence[Any]) -> str:
 
 def _timeline(found: Sequence[Any]) -> str:
     """Return the timeline of the single network."""
-    from perfmodel.astra.timeline import node_names, trace_timeline
+    from tracemodel.astra.timeline import node_names, trace_timeline
 
     (one,) = found
     title = f"{one.workload} on {one.network}, network model {one.network_model}"

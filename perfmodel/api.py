@@ -1,4 +1,4 @@
-"""Python interface of `fred estimate`, `compare`, `strategies`, `collective` and `study`."""
+"""Python interface of `fred estimate`, `compare`, `strategies` and `collective`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,19 +13,15 @@ from fred_hw.reading import SUFFIXES
 from perfmodel.figures import figures_of
 from perfmodel.memory.file import load_tier
 from perfmodel.network.run import CollectiveResult, run_collective
-from perfmodel.studies.equal_terms import on_equal_terms
-from perfmodel.studies.strategies import feasible, sweep
-from perfmodel.studies.study.engine import open_engine
-from perfmodel.studies.study.plan import load_study
-from perfmodel.studies.study.run import run_study
-from perfmodel.studies.study.store import Store, open_store
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import NpuEntry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training import estimate as training
+from perfmodel.training.equal_terms import on_equal_terms
 from perfmodel.training.estimate import Estimate
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import feasible, sweep
 from perfmodel.workloads.workload import Workload, load_workload, with_batch
 
 __all__ = ["Study", "Wafer", "compare", "to_dataframe"]
@@ -210,43 +206,6 @@ class Study:
     """
 
     estimates: tuple[Estimate, ...]
-
-    @staticmethod
-    def run(path: str | Path, store: str | Path, workers: int | None = None) -> Store:
-        """Estimate all points of a study file that a store lacks, and return the store.
-
-        Parameters
-        ----------
-        path : str or Path
-            The study file; docs/reference/studies.md has its keys.
-        store : str or Path
-            Folder of the results; it is made if it is not there.
-        workers : int or None
-            Processes; one for each processor if None.
-
-        Raises
-        ------
-        InputError
-            The file or one that it names is bad, or the store cannot be written.
-        """
-        run_study(load_study(Path(path)), Path(store), lambda: open_engine(None, workers))
-        return open_store(Path(store))
-
-    @staticmethod
-    def open(path: str | Path) -> Store:
-        """Open the store of a study; read its rows with ``query``, ``to_pandas`` or ``to_polars``.
-
-        Parameters
-        ----------
-        path : str or Path
-            The folder that `fred study run` or :meth:`run` writes.
-
-        Raises
-        ------
-        InputError
-            There is no store, or it has another schema version.
-        """
-        return open_store(Path(path))
 
     def __len__(self) -> int:
         return len(self.estimates)

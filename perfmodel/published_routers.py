@@ -5,7 +5,7 @@ simulator", ISPASS 2013), a model of a router in C++, on a mesh of 8 x 8. Its au
 tables: these are results that two student projects committed, of one run and one seed for each
 load, taken from there by reading. Latencies are rounded to a tenth of a cycle, from the making of
 a packet, its source's queue included, to its last flit. What follows from these figures is worked
-out in ``perfmodel.studies.saturation``.
+out in ``studies.saturation``.
 """
 
 from dataclasses import dataclass

@@ -8,9 +8,9 @@ from typing import Any
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import generate
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
+from testbench.cosimulation.cosimulate_switch import cosimulate_switch
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.switch import cosimulate_switch
 from testbench.designs import MeasuredDesign, interconnect_design, switch_design
 from testbench.measurement import Say, Spec, SpecMeasurement
 from testbench.sim.kept import kept

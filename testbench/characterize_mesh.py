@@ -8,8 +8,8 @@ from typing import Any
 from fred_hw.mesh.spec import MeshSpec
 from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
 from testbench.characterize import agreed, link_use, runs_of
+from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.mesh import cosimulate_mesh
 from testbench.designs import MeasuredDesign, mesh_design
 from testbench.measurement import Say, SpecMeasurement
 

@@ -11,7 +11,7 @@ from testbench.designs import MeasuredDesign, routers_design
 from testbench.measurement import Measurement, Say
 from testbench.sim.tools import SimulatorError
 from testbench.stimulus.meshes import PATTERNS
-from testbench.volume.mesh import MeshLoad, build_mesh, run_mesh
+from testbench.volume.loaded_mesh import MeshLoad, build_mesh, run_mesh
 
 __all__ = [
     "KNEE",
@@ -56,7 +56,7 @@ class SetUp:
     Parameters
     ----------
     pattern : str
-        One of ``LOADS`` of ``testbench.volume.mesh``, except for the hot spot.
+        One of ``LOADS`` of ``testbench.volume.loaded_mesh``, except for the hot spot.
     routing : str
         Routing of the mesh.
     flits : int

@@ -1,7 +1,7 @@
 """Timing records that tests change or make up, so that times can be worked out by hand."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from perfmodel.switch_timing import record as timing
 from tests.written import written
 
-__all__ = ["give_records", "router", "shipped", "whole_switch"]
+__all__ = ["give_records", "give_whole_switches", "router", "shipped", "whole_switch"]
 
 FLIT_BITS, OVERHEAD_BITS = 4096, 56 + 32
 
@@ -62,3 +62,21 @@ def give_records(
     for name, change in (changed | {"mesh-5x4": {"router": of_router}}).items():
         written(folder / f"{name}.json", shipped(name) | change)
     monkeypatch.setattr(timing, "RECORDS", folder)
+
+
+@pytest.fixture
+def give_whole_switches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[float | dict[str, float], dict[str, int]], None]:
+    """Return a function that makes up the whole switches of the shipped records.
+
+    Routers of meshes have no latency, and the share of l1-12.
+    """
+
+    def give(shares: float | dict[str, float], latencies: dict[str, int]) -> None:
+        by_name = shares if isinstance(shares, dict) else dict.fromkeys(latencies, shares)
+        switches = {name: whole_switch(by_name[name], one) for name, one in latencies.items()}
+        of_router = router(shares.get("l1-12", 1.0) if isinstance(shares, dict) else shares)
+        give_records(tmp_path / "records", monkeypatch, switches, of_router)
+
+    return give

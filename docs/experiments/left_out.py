@@ -10,7 +10,6 @@ from statistics import median
 
 from perfmodel.network.run import run_collective
 from perfmodel.published import SWEEPS
-from perfmodel.studies.strategies import feasible
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
@@ -19,6 +18,7 @@ from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
+from perfmodel.training.strategies import feasible
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import PUBLISHED, load_workload, with_batch
 

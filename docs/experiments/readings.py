@@ -6,9 +6,9 @@ Prints the tables of docs/explanation/fidelity.md on models of compute: `make fi
 import sys
 from collections.abc import Sequence
 
-from perfmodel.studies.reproduce import count, reproduce
-from perfmodel.studies.section import ReproduceRow, Setting
 from perfmodel.workloads.workload import PUBLISHED
+from studies.reproduce import count, reproduce
+from studies.section import ReproduceRow, Setting
 
 READINGS = {
     "first-principles": 0,

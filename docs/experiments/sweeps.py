@@ -12,7 +12,6 @@ from fred_hw.compiler.placement import Strategy
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.constants import HBM_BYTES
 from perfmodel.published import SWEEPS
-from perfmodel.studies.strategies import feasible
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_models.calibrated import Runs
@@ -20,6 +19,7 @@ from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.request import Request
 from perfmodel.training.search import default_placement
+from perfmodel.training.strategies import feasible
 from perfmodel.workloads.workload import load_workload, with_batch
 
 NPUS = 20

@@ -13,9 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import simulate
 from perfmodel.network.roce.workload import Workload
-from perfmodel.studies.congestion import NETWORKS, WORKLOADS, compared
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.graph import Topology
+from studies.congestion import NETWORKS, WORKLOADS, compared
 
 SEED, CASES, GROWTH = 1, 100, (1.02, 1.2)
 TRAINS: tuple[int, ...] = (1, 16)

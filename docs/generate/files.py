@@ -9,15 +9,12 @@ __all__ = ["PACKAGES", "files", "found_files", "says"]
 ROOT = Path(__file__).parents[2]
 
 PACKAGES = (
-    "fred_hw",
-    "gen",
-    "testbench",
-    "synth",
-    "perfmodel",
-    "fred_cli",
-    "docs/generate",
-    "tests",
+    *("fred_hw", "gen", "testbench", "synth"),
+    *("perfmodel", "tracemodel", "clustermodel", "studies", "fred_cli"),
 )
+"""Those that the wheel has."""
+
+FOLDERS = (*PACKAGES, "docs/generate", "tests")
 
 ENDINGS = (".py", ".hpp", ".cpp", ".v")
 
@@ -45,13 +42,11 @@ def found_files() -> list[Path]:
     """Return the files that are on the page, in its order."""
     found = [
         path
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
         if path.suffix in ENDINGS and listed(path)
     ]
-    return sorted(
-        found, key=lambda path: (PACKAGES.index(package_of(path)), path.parent, path.name)
-    )
+    return sorted(found, key=lambda path: (FOLDERS.index(folder_of(path)), path.parent, path.name))
 
 
 def files() -> str:
@@ -70,9 +65,9 @@ def files() -> str:
     return "\n".join(lines)
 
 
-def package_of(path: Path) -> str:
-    """Return the one of ``PACKAGES`` that a file is in."""
-    return next(package for package in PACKAGES if path.is_relative_to(ROOT / package))
+def folder_of(path: Path) -> str:
+    """Return the one of ``FOLDERS`` that a file is in."""
+    return next(folder for folder in FOLDERS if path.is_relative_to(ROOT / folder))
 
 
 def listed(path: Path) -> bool:

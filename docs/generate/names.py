@@ -25,7 +25,6 @@ from perfmodel import published, published_routers
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.network.model import NETWORK_MODELS
 from perfmodel.repurpose.reader import READERS
-from perfmodel.studies.section import SECTIONS, Section
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
@@ -33,6 +32,7 @@ from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.workload import WORKLOADS as MODELS
 from perfmodel.workloads.workload import workload_path
+from studies.section import SECTIONS, Section
 from synth.installed import INSTALLED
 from testbench.faults.fault import every_fault
 from testbench.sim.simulator import SIMULATORS

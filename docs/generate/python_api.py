@@ -1,6 +1,7 @@
 """Reference of the Python interface: signatures and docstrings of its public names."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_origin
 
@@ -9,11 +10,13 @@ from fred_hw.compiler import flows, placement, routing
 from gen import design
 from perfmodel import api
 from perfmodel.workloads import workload
+from studies import api as studies
 
 __all__ = ["python_api"]
 
 _NAMES: dict[Any, tuple[str, ...]] = {
     api: tuple(api.__all__),
+    studies: tuple(studies.__all__),
     workload: ("load_workload",),
     spec: ("SwitchSpec",),
     load: ("load_spec",),
@@ -62,7 +65,7 @@ def _signature(name: str, item: Any) -> str:
     """Return the call of a function or a class, each parameter on a line of its own."""
     found = inspect.signature(item).parameters.values()
     bare = [one.replace(annotation=_without_checks(one.annotation)) for one in found]
-    lines = [f"    {one},".replace("perfmodel.", "") for one in bare]
+    lines = [re.sub(r"\b(perfmodel|studies)\.", "", f"    {one},") for one in bare]
     return "\n".join([f"{name}(", *lines, ")"]) if lines else f"{name}()"
 
 

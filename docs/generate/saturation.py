@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from perfmodel.published_routers import PATTERN_CURVES, TRANSPOSE_20, UNIFORM_CURVES, RouterCurve
-from perfmodel.studies.saturation import (
+from studies.saturation import (
     KNEES,
     Curve,
     MeasuredCurve,

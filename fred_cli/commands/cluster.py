@@ -25,7 +25,7 @@ __all__ = ["command"]
 @click.argument("file", required=False, type=InputPath())
 @click.option(
     "--workload",
-    type=NameOrFile(names_in("perfmodel.cluster.model", "transformer_names")),
+    type=NameOrFile(names_in("clustermodel.model", "transformer_names")),
     help="A transformer: a built-in workload, or a file.",
 )
 @click.option(
@@ -63,7 +63,7 @@ def command(
 
 
 def _published(csv_file: Path | None, as_json: bool) -> None:
-    from perfmodel.studies.a100 import published_rows
+    from studies.a100 import published_rows
 
     columns, rows = columns_of(moved=False), tuple(published_rows())
     columns.write(rows, csv_file)
@@ -82,9 +82,9 @@ def _swept(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    from perfmodel.cluster.file import load_cluster
-    from perfmodel.cluster.model import load_transformer
-    from perfmodel.cluster.sweep import best, design_space, sweep
+    from clustermodel.file import load_cluster
+    from clustermodel.model import load_transformer
+    from clustermodel.sweep import best, design_space, sweep
 
     if chart:
         need_plotly()

@@ -141,10 +141,10 @@ def command(
 ) -> None:
     """Simulate one collective on the links of a wafer."""
     from gen.write import check_files
-    from perfmodel.astra.as_topology import load_fabric
     from perfmodel.collectives.themis.plan import POLICIES
     from perfmodel.collectives.themis.run import CHUNKS, Queuing
     from perfmodel.network.run import FLUID, run_collective
+    from tracemodel.astra.as_topology import load_fabric
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
         parameters = read_roce(network_model, cc, roce, "chart")

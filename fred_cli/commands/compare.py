@@ -130,13 +130,13 @@ def command(
     **options: Any,
 ) -> None:
     """Estimate all workloads on all topologies; speed-ups are over the first topology."""
-    from perfmodel.studies.compare import compare
-    from perfmodel.studies.equal_terms import on_equal_terms
-    from perfmodel.studies.readings import read_readings
     from perfmodel.topology.parse import FABRICS
+    from perfmodel.training.compare import compare
     from perfmodel.training.compute_model import compute_model
+    from perfmodel.training.equal_terms import on_equal_terms
     from perfmodel.training.request import read_requests
     from perfmodel.workloads.workload import WORKLOADS
+    from studies.readings import read_readings
 
     if hardware:
         _hardware(csv_file, as_json)
@@ -195,14 +195,14 @@ def _algorithms(
 ) -> None:
     """Print the fastest algorithm of each collective on each topology."""
     from fred_cli.columns.algorithms import COLUMNS as ALGORITHM_COLUMNS
-    from perfmodel.studies.algorithms import (
+    from perfmodel.topology.parse import parse_topology
+    from studies.algorithms import (
         PATTERNS_COMPARED,
         SIZES_COMPARED_BYTES,
         TOPOLOGIES_COMPARED,
         compare_algorithms,
         winners,
     )
-    from perfmodel.topology.parse import parse_topology
 
     refuse_given(*_OF_ESTIMATES, message="must not be given with --algorithms")
     names = _different("--topology", topologies, str) or TOPOLOGIES_COMPARED

@@ -31,7 +31,7 @@ def command(store: Path, port: int, no_browser: bool, as_json: bool) -> None:
 
     STORE is the folder that `fred study run` writes. The page is served to this machine alone.
     """
-    from perfmodel.studies.study.store import open_store
+    from studies.study.store import open_store
 
     with needed("bokeh", "the explorer", "fred-hw[explore]"):
         from fred_cli.explore.server import HOST, open_server

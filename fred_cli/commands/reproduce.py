@@ -30,7 +30,7 @@ __all__ = ["command"]
 
 
 def _sections() -> str:
-    from perfmodel.studies.reproduce import SECTIONS
+    from studies.reproduce import SECTIONS
 
     return f"{', '.join(SECTIONS)}; all if none."
 
@@ -88,10 +88,10 @@ def command(
     as_json: bool,
 ) -> None:
     """Compare every published figure with the model's result, with and without protocol cost."""
-    from perfmodel.studies.reproduce import count, identified, reproduce_both
-    from perfmodel.studies.reproduce import reproduce as run
-    from perfmodel.studies.section import SECTIONS, Setting
     from perfmodel.training.compute_model import compute_model
+    from studies.reproduce import count, identified, reproduce_both
+    from studies.reproduce import reproduce as run
+    from studies.section import SECTIONS, Setting
 
     if rtl:
         _against_rtl(records, csv_file, as_json)
@@ -161,8 +161,8 @@ def _chart_of(sections: Sequence[str]) -> Callable[[Any], str]:
 def _against_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool) -> None:
     """Print built-in records of wafers and meshes, and other records, compared with the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
-    from perfmodel.studies.rtl import summaries
-    from perfmodel.studies.rtl_shipped import (
+    from studies.rtl import summaries
+    from studies.rtl_shipped import (
         SHIPPED_CYCLES,
         record_against_rtl,
         shipped_against_rtl,
@@ -193,7 +193,7 @@ def _against_rtl(records: tuple[Path, ...], csv_file: Path | None, as_json: bool
 def _parts(rows: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of a record and their summaries as JSON values."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
-    from perfmodel.studies.rtl import summaries
+    from studies.rtl import summaries
 
     tables = {"rows": (COLUMNS, rows), "summaries": (SUMMARY, summaries(rows))}
     return {

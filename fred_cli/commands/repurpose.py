@@ -178,11 +178,11 @@ def _report(
     with_curves: bool,
 ) -> "_Report":
     """Return the report for a model, its architecture, calibration data and test data."""
-    from perfmodel.astra.as_topology import load_fabric
     from perfmodel.repurpose.calibrated import calibrate
     from perfmodel.repurpose.samples import read_samples
     from perfmodel.repurpose.study import answer, compare_latency, split
     from perfmodel.repurpose.tradeoff import baselines, curves, measure
+    from tracemodel.astra.as_topology import load_fabric
 
     model, architecture, calibration, test = files
     network = _network(model, architecture)

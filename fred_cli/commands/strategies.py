@@ -107,9 +107,9 @@ def command(
     **options: Any,
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload; feasible ones first, ordered by time per sample."""
-    from perfmodel.studies.equal_terms import on_equal_terms
-    from perfmodel.studies.strategies import fastest, feasible, sweep
+    from perfmodel.training.equal_terms import on_equal_terms
     from perfmodel.training.request import read_requests
+    from perfmodel.training.strategies import fastest, feasible, sweep
 
     if chart:
         need_plotly()

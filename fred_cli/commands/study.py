@@ -100,8 +100,8 @@ def run(
     retry_failed: bool,
 ) -> None:
     """Estimate all points of the study in FILE that its store does not contain."""
-    from perfmodel.studies.study.engine import open_engine
-    from perfmodel.studies.study.run import run_study
+    from studies.study.engine import open_engine
+    from studies.study.run import run_study
 
     plan = _load(file)
     with _listener(json_progress) as listener:
@@ -150,8 +150,8 @@ def optimize(
     minutes: float | None,
 ) -> None:
     """Search the study in FILE for its best points and its Pareto front with Optuna."""
-    from perfmodel.studies.study.engine import open_engine
-    from perfmodel.studies.study.optimize import DEFAULT_POINTS, Budget, optimize_study
+    from studies.study.engine import open_engine
+    from studies.study.optimize import DEFAULT_POINTS, Budget, optimize_study
 
     plan = _load(file)
     if minutes is None:
@@ -178,7 +178,7 @@ def optimize(
 @as_json_option
 def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
     """Print the result of an SQL query (DuckDB) on the view `points`, one row per point."""
-    from perfmodel.studies.study.store import open_store
+    from studies.study.store import open_store
 
     found = open_store(store).query(sql)
     write_given({csv_file: lambda: arrow_csv(found)})
@@ -199,7 +199,7 @@ def query(store: Path, sql: str, csv_file: Path | None, as_json: bool) -> None:
 @as_json_option
 def export(store: Path, file: Path, as_json: bool) -> None:
     """Write all rows to FILE, a .csv or .parquet file."""
-    from perfmodel.studies.study.store import open_store, parquet_bytes
+    from studies.study.store import open_store, parquet_bytes
 
     writers: dict[str, Callable[[Any], str | bytes]] = {
         ".csv": arrow_csv,
@@ -220,7 +220,7 @@ def export(store: Path, file: Path, as_json: bool) -> None:
 @as_json_option
 def migrate(store: Path, as_json: bool) -> None:
     """Migrate a store of an older schema version to the current version."""
-    from perfmodel.studies.study.store import migrate as migrated
+    from studies.study.store import migrate as migrated
 
     before, after = migrated(store)
     if as_json:
@@ -232,7 +232,7 @@ def migrate(store: Path, as_json: bool) -> None:
 def _load(file: Path) -> Any:
     """Return the study in a file, of training or of switches."""
     import_module("fred_cli.switch_study")  # registers its kind of study
-    from perfmodel.studies.study.plan import load_study
+    from studies.study.plan import load_study
 
     return load_study(file)
 

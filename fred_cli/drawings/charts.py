@@ -5,13 +5,13 @@ from typing import Any
 
 from fred_cli.columns.parts import PARTS, Part, parts_of
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
-from perfmodel.studies.compare import Row
-from perfmodel.studies.section import ReproduceRow
-from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import BASELINE
+from perfmodel.training.compare import Row
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate
+from perfmodel.training.strategies import StrategyRow
 from perfmodel.workloads.layers import KINDS
+from studies.section import ReproduceRow
 
 from .chart import INK, Panel, bars, chart, line, points_of, stacked_rows, stem
 from .roofline import Point

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from clustermodel.hardware import Cluster
+from clustermodel.sweep import Point
 from fred_cli.columns.cluster import PARTS
-from perfmodel.cluster.hardware import Cluster
-from perfmodel.cluster.sweep import Point
 
 from .chart import INK, Panel, bars, chart, line, stacked_rows
 

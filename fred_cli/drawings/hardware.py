@@ -6,8 +6,8 @@ from itertools import cycle
 from typing import Any
 
 from fred_cli.columns.parts import PARTS
-from perfmodel.studies.rtl import FEW_CYCLES, LONG, LONG_CYCLES, SHORT, RtlRow
-from perfmodel.studies.rtl_iteration import KINDS, Lane
+from studies.rtl import FEW_CYCLES, LONG, LONG_CYCLES, SHORT, RtlRow
+from studies.rtl_iteration import KINDS, Lane
 
 from .chart import Panel, bars, chart, line, points_of
 

@@ -7,7 +7,7 @@ that overlap have threads of their own.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from perfmodel.studies.rtl_iteration import KINDS, Lane, Span
+from studies.rtl_iteration import KINDS, Lane, Span
 
 __all__ = ["perfetto"]
 

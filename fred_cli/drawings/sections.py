@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from perfmodel.studies.budgets import BUDGETS, NETWORKS, BudgetPoint, budget_points
-from perfmodel.studies.budgets import WORKLOADS as TRANSFORMERS
-from perfmodel.studies.congestion import NETWORKS as GPU_NETWORKS
-from perfmodel.studies.congestion import WORKLOADS as CONGESTED
-from perfmodel.studies.congestion import compared as compared_schemes
-from perfmodel.studies.congestion import on_wafers
-from perfmodel.studies.section import Setting
-from perfmodel.studies.sections.congestion_control import slowdowns
-from perfmodel.studies.sections.wires import WORKLOADS, compared
+from studies.budgets import BUDGETS, NETWORKS, BudgetPoint, budget_points
+from studies.budgets import WORKLOADS as TRANSFORMERS
+from studies.congestion import NETWORKS as GPU_NETWORKS
+from studies.congestion import WORKLOADS as CONGESTED
+from studies.congestion import compared as compared_schemes
+from studies.congestion import on_wafers
+from studies.section import Setting
+from studies.sections.congestion_control import slowdowns
+from studies.sections.wires import WORKLOADS, compared
 
 from .chart import Panel, bars, chart, line
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from perfmodel.astra.estimate import TraceEstimate
+from tracemodel.astra.estimate import TraceEstimate
 
 from .chart import Panel, bars, chart, stacked_rows, stem
 

@@ -10,10 +10,10 @@ from typing import Any
 from fred_cli.drawings.timeline import timeline
 from fred_cli.report.maps import MOST_NPUS, Map, maps_of
 from fred_hw.errors import InputError, one_line
-from perfmodel.studies.study.file import SWITCH_FIGURES, TRACE_FIGURES
-from perfmodel.studies.study.point import FAILURES
-from perfmodel.studies.study.training import request_of
 from perfmodel.training.estimate import Estimate, simulate, summarize
+from studies.study.file import SWITCH_FIGURES, TRACE_FIGURES
+from studies.study.point import FAILURES
+from studies.study.training import request_of
 
 from .look import Look
 from .point_charts import breakdown_chart, timeline_chart

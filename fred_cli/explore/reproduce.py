@@ -10,12 +10,12 @@ import yaml
 
 from fred_hw.choices import find_choice
 from fred_hw.errors import InputError
-from perfmodel.studies.study.contents import flat
-from perfmodel.studies.study.inputs import Inputs, Part, TrainingResolver, options_part, part_of
-from perfmodel.studies.study.training import request_of
 from perfmodel.topology.parse import said_of
 from perfmodel.training.options import OPTIONS
 from perfmodel.workloads.workload import WORKLOADS, parse_strategy
+from studies.study.contents import flat
+from studies.study.inputs import Inputs, Part, TrainingResolver, options_part, part_of
+from studies.study.training import request_of
 
 __all__ = ["Reproduction", "reproduction", "reproduction_of", "restored"]
 

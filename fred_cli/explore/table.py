@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fred_hw.errors import InputError
-from perfmodel.studies.study.file import ROOTS, SWITCH_ROOTS, TRACE_ROOTS
-from perfmodel.studies.study.inputs import SIZES
-from perfmodel.studies.study.store import PROVENANCE, Store
+from studies.study.file import ROOTS, SWITCH_ROOTS, TRACE_ROOTS
+from studies.study.inputs import SIZES
+from studies.study.store import PROVENANCE, Store
 
 __all__ = ["Floats", "Integers", "Source", "Table", "text"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
-from perfmodel.studies.study.file import FIGURES, SWITCH_FIGURES, TRACE_FIGURES
-from perfmodel.studies.study.inputs import SIZES
+from studies.study.file import FIGURES, SWITCH_FIGURES, TRACE_FIGURES
+from studies.study.inputs import SIZES
 
 from .table import Integers, Table
 

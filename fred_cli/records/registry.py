@@ -21,7 +21,7 @@ _SAMPLED = {
     ),
     "flits": (200, 1500, 2384),
 }
-"""Parameters that ``tests/perfmodel/studies/sampled.py`` draws with seed 1."""
+"""Parameters that ``tests/studies/sampled.py`` draws with seed 1."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _trees(columns: int, entries: int, **how: Any) -> Any:
 
 def _iteration(rtl: str, topology: str, algorithm: str = "published") -> Callable[[], Any]:
     def measure() -> Any:
-        from fred_cli.records.iteration import IterationMeasurement
+        from fred_cli.records.iteration_record import IterationMeasurement
 
         return IterationMeasurement(
             root=ROOT,
@@ -191,19 +191,19 @@ _OF_PLANE = Kind(
     "verilator",
     "plane",
     (*_CYCLES, "collectives"),
-    "perfmodel.studies.rtl_plane:PlaneRecord",
+    "studies.rtl_plane:PlaneRecord",
 )
 _OF_MESH = Kind(
     "verilator",
     "mesh and endpoint",
     (*_CYCLES, "algorithm"),
-    "perfmodel.studies.rtl_mesh:MeshRecord",
+    "studies.rtl_mesh:MeshRecord",
 )
 _OF_TREES = Kind(
     "verilator",
     "mesh and endpoint",
     (*_CYCLES, "algorithm", "steps", "step_cycles", "edges_sha256"),
-    "perfmodel.studies.rtl_mesh:MeshRecord",
+    "studies.rtl_mesh:MeshRecord",
 )
 _OF_ITERATION = Kind(
     "verilator",
@@ -213,13 +213,13 @@ _OF_ITERATION = Kind(
         *("placement", "algorithm", "compute", "seed"),
         *("tasks_sha256", "link_cycles", "memory_cycles"),
     ),
-    "perfmodel.studies.rtl_iteration:IterationRecord",
+    "studies.rtl_iteration:IterationRecord",
 )
 _OF_LOADS = Kind(
     "verilator",
     "routers",
     ("seed", "warm_cycles", "measured_cycles", "curve"),
-    "perfmodel.studies.saturation:SaturationRecord",
+    "studies.saturation:SaturationRecord",
 )
 _OF_AREAS = Kind(
     "yosys",

@@ -9,7 +9,8 @@ from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.output import plain
-from perfmodel.studies.algorithms import (
+from perfmodel.topology.parse import parse_topology
+from studies.algorithms import (
     PATTERNS_COMPARED,
     SIZES_COMPARED_BYTES,
     TOPOLOGIES_COMPARED,
@@ -17,8 +18,7 @@ from perfmodel.studies.algorithms import (
     compare_algorithms,
     winners,
 )
-from perfmodel.studies.reproduce import count
-from perfmodel.topology.parse import parse_topology
+from studies.reproduce import count
 
 from .download import download
 from .hardware import gather_hardware

@@ -5,7 +5,7 @@ from typing import Any
 
 from fred_cli.columns.parts import parts_of
 from fred_cli.columns.strategies import COLUMNS
-from perfmodel.studies.strategies import StrategyRow
+from perfmodel.training.strategies import StrategyRow
 
 from .download import download
 

@@ -8,8 +8,8 @@ from typing import Any
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_cli.drawings.hardware import Drawn, iterations_chart, phases_chart
 from fred_cli.drawings.perfetto import perfetto
-from perfmodel.studies.rtl import CyclesRecord, RtlRow, Summary, summaries
-from perfmodel.studies.rtl_iteration import (
+from studies.rtl import CyclesRecord, RtlRow, Summary, summaries
+from studies.rtl_iteration import (
     KINDS,
     SHIPPED_ITERATIONS,
     IterationRecord,
@@ -19,7 +19,7 @@ from perfmodel.studies.rtl_iteration import (
     rtl_lanes,
     simulated,
 )
-from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
+from studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 

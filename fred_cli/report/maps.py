@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fred_cli.columns.loads import COLUMNS as LOADS
 from fred_cli.drawings.loads import draw_loads
 from perfmodel.network.run import profile
-from perfmodel.studies.section import GIB
 from perfmodel.topology.graph import Topology
 from perfmodel.training.placement.place import Placement
+from studies.section import GIB
 
 from .study import Study
 

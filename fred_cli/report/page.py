@@ -31,7 +31,7 @@ from fred_hw.progress import parts
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import check_file, check_folder, write_files
-from perfmodel.studies.compare import Row
+from perfmodel.training.compare import Row
 
 from .download import download
 from .evidence import SECTIONS, evidence_numbers

@@ -11,15 +11,15 @@ from fred_cli.drawings.roofline import Point, roofline
 from fred_cli.drawings.timeline import timeline
 from fred_cli.options import EQUAL_TERMS
 from fred_hw.compiler.placement import Strategy
-from perfmodel.studies.compare import Row
-from perfmodel.studies.equal_terms import on_equal_terms
-from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.compare import Row
 from perfmodel.training.compute import Npu, npu_of
+from perfmodel.training.equal_terms import on_equal_terms
 from perfmodel.training.estimate import simulate, summarize
 from perfmodel.training.iteration import Iteration
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import StrategyRow, feasible, sweep
 from perfmodel.workloads.workload import PUBLISHED, Workload, load_workload
 
 __all__ = ["Question", "Study", "study"]

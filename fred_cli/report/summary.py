@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fred_cli.drawings.charts import short
 from fred_cli.hardware_table import Price
-from perfmodel.studies.compare import Row
+from perfmodel.training.compare import Row
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.estimate import Estimate
 

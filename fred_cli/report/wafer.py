@@ -11,15 +11,15 @@ from fred_cli.columns.strategies import COLUMNS as STRATEGIES
 from fred_cli.drawings.charts import bandwidth_chart, iteration_chart, strategy_chart, time_chart
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import SWEEPS
-from perfmodel.studies.compare import Row, compare
-from perfmodel.studies.identify import Identified, identify
-from perfmodel.studies.reproduce import Count, MovedRow, count, reproduce_both
-from perfmodel.studies.section import GIB, SECTIONS, Evidence, Setting
-from perfmodel.studies.sections.sweeps import swept
-from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.compare import Row, compare
 from perfmodel.training.request import read_requests
+from perfmodel.training.strategies import StrategyRow
 from perfmodel.workloads.workload import PUBLISHED, parse_strategy
+from studies.identify import Identified, identify
+from studies.reproduce import Count, MovedRow, count, reproduce_both
+from studies.section import GIB, SECTIONS, Evidence, Setting
+from studies.sections.sweeps import swept
 
 __all__ = ["PAPER_SECTIONS", "Wafer", "gather", "iterations"]
 

@@ -1,6 +1,6 @@
 """File kind: clusters."""
 
-from perfmodel.cluster.file import ClusterFile, load_cluster
+from clustermodel.file import ClusterFile, load_cluster
 
 from .file_kind import FILES, FileKind, of_model
 

@@ -1,7 +1,7 @@
 """File kind: studies."""
 
-from perfmodel.studies.study.file import StudyFile
-from perfmodel.studies.study.plan import load_study
+from studies.study.file import StudyFile
+from studies.study.plan import load_study
 
 from .file_kind import FILES, FileKind, of_model
 

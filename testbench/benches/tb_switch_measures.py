@@ -12,7 +12,7 @@ from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.traffic import random_flit
-from testbench.volume.switch import recovery_cycles
+from testbench.volume.loaded_switch import recovery_cycles
 
 from .efficiency import shares
 from .tb_switch import (

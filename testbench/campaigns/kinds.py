@@ -11,7 +11,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.spec import WaferSpec
 from testbench.volume.changing import changing_steps
 from testbench.volume.fabric import one_level, two_levels
-from testbench.volume.switch import SwitchConditions, build_switch, run_fabric
+from testbench.volume.loaded_switch import SwitchConditions, build_switch, run_fabric
 from testbench.volume.writes import EXPECTED, run_writes
 
 from .case import Kind, Outcome, Values

@@ -21,7 +21,7 @@ from testbench.models.golden_phase import golden_results, numbers_of
 from .compiled import build_compiled
 from .fabric import Finished, Flits, Sizes
 from .joined import run_joined
-from .mesh import build_mesh_with_ends
+from .mesh_with_endpoints import build_mesh_with_ends
 from .plane import STEP_CYCLES, PlaneRun, build_plane, run_plane
 
 __all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]

@@ -16,8 +16,8 @@ from testbench.stimulus.phases import make_phase_run, phase_table
 
 from .changing import DISTINCT_PACKETS
 from .fabric import one_level
+from .loaded_switch import SwitchConditions, run_fabric
 from .scenario import Attempt, Burst, Unicast, Wait, Write, commit
-from .switch import SwitchConditions, run_fabric
 from .traffic import flits_of
 
 __all__ = ["EXPECTED", "attempts", "run_writes"]

@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from perfmodel.studies.study.store import Store, create_store
+from studies.study.store import Store, create_store
 from tests.chromium import launched
 from tests.fred_cli.explore.conftest import served
 from tests.fred_cli.explore.stores import evaluated

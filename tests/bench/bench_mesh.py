@@ -20,7 +20,7 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.published import FLIT_BYTES
 from testbench.characterize_saturation import capacity
 from testbench.stimulus.meshes import with_routing
-from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
+from testbench.volume.loaded_mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 CURVE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9)

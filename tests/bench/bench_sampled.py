@@ -1,6 +1,6 @@
 """Compare the model of a plane with RTL on strategies drawn at random.
 
-Strategies and sizes are those of ``tests.perfmodel.studies.sampled``, with a seed of your choice.
+Strategies and sizes are those of ``tests.studies.sampled``, with a seed of your choice.
 Each phase runs alone on ``wafer-20`` in RTL, by switches and by endpoints, and all results are
 compared with the golden model. With two of each kind it takes about 6 minutes of CPU, and 3
 more for the first build.
@@ -18,13 +18,13 @@ from amaranth.hdl import UnusedElaboratable
 
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_hw.wafer.load import load_wafer
-from perfmodel.studies.rtl import summaries
-from perfmodel.studies.rtl_shipped import record_against_rtl
+from studies.rtl import summaries
+from studies.rtl_shipped import record_against_rtl
 from testbench.characterize_wafer import PlanePhasesMeasurement
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.perfmodel.studies.sampled import draw
+from tests.studies.sampled import draw
 from tests.written import written
 
 WAFER = Path(__file__).parents[2] / "examples/wafer-20.yaml"

@@ -16,7 +16,7 @@ import click
 
 from fred_hw.files import validate
 from perfmodel.published_routers import UNIFORM_CURVES, RouterCurve
-from perfmodel.studies.saturation import (
+from studies.saturation import (
     KNEES,
     MeasuredCurve,
     SaturationRecord,

@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 import yaml
 
-from perfmodel.studies.strategies import batch_of, feasible
-from perfmodel.studies.study.engine import collect_rarely
-from perfmodel.studies.study.plan import load_study
-from perfmodel.studies.study.point import evaluate
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate, summarize
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import batch_of, feasible
 from perfmodel.workloads.workload import PUBLISHED, load_workload
+from studies.study.engine import collect_rarely
+from studies.study.plan import load_study
+from studies.study.point import evaluate
 
 __all__ = ["main"]
 

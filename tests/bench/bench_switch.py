@@ -29,14 +29,14 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.stimulus.phases import Phase, make_phase_run, phase_table
 from testbench.stimulus.traffic import routed
-from testbench.volume.scenario import Burst, Unicast
-from testbench.volume.switch import (
+from testbench.volume.loaded_switch import (
     LinkFault,
     SwitchConditions,
     build_switch,
     recovery_cycles,
     run_switch,
 )
+from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.traffic import Traffic, configure, random_traffic
 
 ALL_TO_ALL = "all to all, the mean of eight orders"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.chakra.files import write
-from perfmodel.chakra.kinds import CollectiveType, NodeType
-from perfmodel.chakra.node import Attr, Node
+from tracemodel.chakra.files import write
+from tracemodel.chakra.kinds import CollectiveType, NodeType
+from tracemodel.chakra.node import Attr, Node
 
 GIB = 1 << 30
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")

@@ -10,10 +10,11 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from docs.generate.files import PACKAGES
+
 from .pages import ROOT
 from .sources import statements
 
-PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
 SAID = {
     name: sorted(re.findall(r"`(\w+)`", imports))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.files import PACKAGES
+
 from .pages import ROOT
 from .sources import statements
-from .test_architecture import PACKAGES
 
 SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^[^\n]+\n-+$|\Z)", re.MULTILINE | re.DOTALL)
 MAKERS = ("__init__", "__new__", "__call__")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docs.generate.studies import RESULTS, STUDIES, draw_study
-from perfmodel.studies.study.plan import Plan, load_study
-from perfmodel.studies.study.point import evaluate
+from studies.study.plan import Plan, load_study
+from studies.study.point import evaluate
 
 from .pages import ROOT
 

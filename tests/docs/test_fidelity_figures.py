@@ -8,14 +8,14 @@ import pytest
 
 from docs.experiments.readings import READINGS, SWEPT, shown
 from perfmodel.published import SWEEPS
-from perfmodel.studies.reproduce import reproduce
-from perfmodel.studies.section import Setting
 from perfmodel.workloads.workload import PUBLISHED
+from studies.reproduce import reproduce
+from studies.section import Setting
 
 from .pages import ROOT
 
 PAGE = (ROOT / "docs/explanation/fidelity-compute.md").read_text("utf-8")
-IDEAL = json.loads((ROOT / "tests/perfmodel/studies/ideal_figures.json").read_text("utf-8"))
+IDEAL = json.loads((ROOT / "tests/studies/ideal_figures.json").read_text("utf-8"))
 
 
 def rows(name: str) -> list[list[str]]:

@@ -17,7 +17,7 @@ from tests.perfmodel.collectives.themis.test_measured import (
     size_of,
     time_s,
 )
-from tests.perfmodel.studies.test_reproduce import rows_of
+from tests.studies.test_reproduce import rows_of
 
 from .pages import ROOT
 from .test_section_figures import cells

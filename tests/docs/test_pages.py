@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from docs.generate.files import PACKAGES
 from docs.generate.reference import models
 from fred_cli.schemas.file_kind import FILES
 from perfmodel.workloads.workload import load_workload
@@ -17,7 +18,6 @@ from tests.written import written
 
 from .pages import PAGES, ROOT, SAVED, blocks, inline, prose
 
-PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 FOLDERS = (*PACKAGES, "tests", "docs", "examples", "scripts")
 PYTHON = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 FUNCTIONS = {

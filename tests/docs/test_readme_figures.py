@@ -11,16 +11,16 @@ from fred_cli.hardware_table import hardware_rows
 from fred_cli.report.wafer import PAPER_SECTIONS, gather
 from perfmodel.network.run import CollectiveResult, run_collective
 from perfmodel.published import WAFER_BANDWIDTH
-from perfmodel.studies.algorithms import compare_algorithms, winners
-from perfmodel.studies.compare import compare
-from perfmodel.studies.reproduce import Count, count, reproduce
-from perfmodel.studies.rtl import summaries
-from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
-from perfmodel.studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
-from perfmodel.studies.section import CLASSES, SECTIONS, ReproduceRow
 from perfmodel.switch_timing.record import SHIPPED, ProtocolModel, load_record
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.compare import compare
 from perfmodel.training.request import read_requests
+from studies.algorithms import compare_algorithms, winners
+from studies.reproduce import Count, count, reproduce
+from studies.rtl import summaries
+from studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
+from studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
+from studies.section import CLASSES, SECTIONS, ReproduceRow
 
 from .pages import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 
 from docs.generate import saturation
 from docs.generate.saturation import DRAWN, MOST, draw_saturation, saturation_page
-from perfmodel.studies.saturation import load_saturation
+from studies.saturation import load_saturation
 from tests.written import written
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,7 +4,7 @@ import pytest
 
 from perfmodel.published_ace import TRAINING
 from perfmodel.published_machines import ITERATIONS, LLAMA_MFU
-from tests.perfmodel.studies.test_reproduce import rows_of
+from tests.studies.test_reproduce import rows_of
 
 from .pages import ROOT
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.files import PACKAGES
+
 from .pages import ROOT
 from .sources import statements
-from .test_architecture import PACKAGES
 
 FUNCTION_LINES, FILE_LINES = 60, 500
 

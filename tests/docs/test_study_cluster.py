@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from perfmodel.studies.study.store import open_store
+from studies.study.store import open_store
 
 from .pages import ROOT, blocks
 

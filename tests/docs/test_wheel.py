@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.files import PACKAGES
+
 from .pages import ROOT, blocks
-from .test_pages import PACKAGES
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 

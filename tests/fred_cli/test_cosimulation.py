@@ -34,11 +34,11 @@ def test_both_simulators_are_free() -> None:
 @pytest.mark.parametrize(
     ("level", "function"),
     [
-        ("interconnect", "interconnect.cosimulate"),
-        ("switch", "switch.cosimulate_switch"),
-        ("endpoint", "endpoint.cosimulate_endpoint"),
-        ("terminator", "terminator.cosimulate_terminator"),
-        ("router", "router.cosimulate_router"),
+        ("interconnect", "cosimulate_interconnect.cosimulate"),
+        ("switch", "cosimulate_switch.cosimulate_switch"),
+        ("endpoint", "cosimulate_endpoint.cosimulate_endpoint"),
+        ("terminator", "cosimulate_terminator.cosimulate_terminator"),
+        ("router", "cosimulate_router.cosimulate_router"),
     ],
 )
 def test_each_level_has_its_own_regression(

@@ -10,9 +10,9 @@ from fred_cli.hardware_work import mesh_paths, mesh_work, plane_paths, plane_wor
 from fred_hw.files import load_model
 from fred_hw.mesh.load import load_mesh
 from fred_hw.wafer.load import load_wafer
-from perfmodel.studies.rtl_mesh import SHIPPED_TREE_CYCLES, load_mesh_cycles
 from perfmodel.switch_timing.areas import SHIPPED_AREAS, AreaRecord
 from perfmodel.switch_timing.router import load_link_record
+from studies.rtl_mesh import SHIPPED_TREE_CYCLES, load_mesh_cycles
 from tests.fred_cli.fred import Fred
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

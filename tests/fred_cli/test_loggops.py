@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from docs.generate.reference import EXAMPLES
-from perfmodel.chakra.goal import goal_text
 from tests.fred_cli.fred import Fred
-from tests.perfmodel.chakra.test_loggops import ring
+from tests.tracemodel.chakra.test_loggops import ring
+from tracemodel.chakra.goal import goal_text
 
 MODEL = ["--network-model=loggops", "--loggops=L=20", "--loggops=G=0.333"]
 

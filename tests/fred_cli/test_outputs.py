@@ -79,7 +79,10 @@ def test_folders_for_simulations_are_checked_before_the_work(
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work has begun")
 
-    for where in ("testbench.cosimulation.interconnect.generate", "fred_cli.report.page.study"):
+    for where in (
+        "testbench.cosimulation.cosimulate_interconnect.generate",
+        "fred_cli.report.page.study",
+    ):
         monkeypatch.setattr(where, work)
     (place / "build").write_text("")
     assert refused(*line.split()) == f"error: build/{folder}: must be a folder, not a file"

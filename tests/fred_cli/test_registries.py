@@ -15,6 +15,7 @@ import fred_cli.schemas
 import fred_hw
 import gen
 import perfmodel
+import studies
 import testbench.sim
 from docs.generate.names import names
 from fred_cli.schemas.file_kind import FILES
@@ -32,12 +33,12 @@ from gen.level import LEVELS
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.network.model import NETWORK_MODELS
 from perfmodel.repurpose.reader import READERS
-from perfmodel.studies.section import SECTIONS
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
+from studies.section import SECTIONS
 from testbench.sim.simulator import SIMULATORS
 from tests.fred_cli.fred import Fred
 
@@ -84,7 +85,7 @@ LISTED = {
 def registries() -> list[Registry[Any]]:
     """Return every registry that there is."""
     found: dict[str, Registry[Any]] = {}
-    for package in (fred_hw, gen, perfmodel, testbench.sim, fred_cli.schemas):
+    for package in (fred_hw, gen, perfmodel, studies, testbench.sim, fred_cli.schemas):
         for info in walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(info.name)).values():
                 if isinstance(value, Registry):

@@ -11,11 +11,11 @@ import yaml
 from fred_cli import switch_study
 from fred_cli.switch_study import SWITCHES
 from fred_hw.errors import InputError
-from perfmodel.studies.study.plan import Plan, load_study
-from perfmodel.studies.study.point import evaluate
-from perfmodel.studies.study.version import version_of
+from studies.study.plan import Plan, load_study
+from studies.study.point import evaluate
+from studies.study.version import version_of
 from testbench.characterize import SwitchMeasurement
-from testbench.cosimulation import interconnect
+from testbench.cosimulation import cosimulate_interconnect
 from testbench.sim.runner import SimulationResult, TestOutcome
 from testbench.sim.tools import SimulatorError
 from tests.fred_cli.fred import Fred
@@ -210,7 +210,7 @@ def test_a_failed_test_of_a_regression_is_the_error_of_its_point(
         outcomes = (TestOutcome("sums", True, "", 1.0), TestOutcome("resets", False, "1 != 2", 1.0))
         return SimulationResult(simulator, "12", seed, outcomes[: 2 - seed % 2])
 
-    monkeypatch.setattr(interconnect, "cosimulate", cosimulate)
+    monkeypatch.setattr(cosimulate_interconnect, "cosimulate", cosimulate)
     plan = regressions(tmp_path, seed=[7, 8])
     passed, failed = (evaluate(plan.point(number)) for number in (0, 1))
     assert seeds == [7, 8]
@@ -225,7 +225,7 @@ def test_a_simulator_that_fails_is_the_error_of_its_point(
     def cosimulate(*_given: Any, **_options: Any) -> SimulationResult:
         raise SimulatorError("not installed")
 
-    monkeypatch.setattr(interconnect, "cosimulate", cosimulate)
+    monkeypatch.setattr(cosimulate_interconnect, "cosimulate", cosimulate)
     row = evaluate(regressions(tmp_path).point(0))
     assert row["error"] == "simulator: icarus: not installed"
     assert "tests_passed" not in row

@@ -11,12 +11,12 @@ import pytest
 
 from docs.generate.reference import EXAMPLES
 from fred_cli.traces import spans
-from perfmodel.astra.engine.repeated import Ran, run_jobs
-from perfmodel.chakra.files import read, write
-from perfmodel.chakra.kinds import NodeType
-from perfmodel.chakra.node import Attr, InOut, Node
 from tests.fred_cli.fred import Fred
 from tests.written import written
+from tracemodel.astra.engine.repeated import Ran, run_jobs
+from tracemodel.chakra.files import read, write
+from tracemodel.chakra.kinds import NodeType
+from tracemodel.chakra.node import Attr, InOut, Node
 
 FILES = [
     f"--{name}={EXAMPLES}/astra-{name}.yaml" for name in ("network", "system", "memory", "groups")
@@ -489,7 +489,7 @@ def test_iterations_that_repeat_are_run_in_full_if_asked(
         left_out.append(ran.left_out)
         return ran
 
-    monkeypatch.setattr("perfmodel.astra.estimate.run_jobs", watched)
+    monkeypatch.setattr("tracemodel.astra.estimate.run_jobs", watched)
     line = ["estimate", "--network=mesh:2x2", f"--system={EXAMPLES / 'ring-system.yaml'}"]
     line += [f"--workload={prefix}", "--json"]
     said = [fred(*line, *more) for more in ([], ["--no-repeats"])]

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
+from clustermodel.file import load_cluster
 from fred_cli.report.results import simulation_results
 from fred_cli.values import parse_clock, parse_group, parse_size
 from fred_hw.certificate.checker import check
@@ -25,41 +26,40 @@ from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
 from gen.level import LEVELS
-from perfmodel.astra.engine.graph_engine import GraphEngine
-from perfmodel.astra.engine.setup import load_setup
-from perfmodel.astra.engine.trace import load_traces
-from perfmodel.astra.files.groups import load_groups
-from perfmodel.astra.files.network import read_network
-from perfmodel.astra.files.system import load_system
-from perfmodel.chakra.files import encode, read
-from perfmodel.chakra.goal import read_goal
-from perfmodel.chakra.node import Attr, Metadata, Node
-from perfmodel.chakra.process_groups import ProcessGroups
-from perfmodel.chakra.pytorch import from_pytorch
-from perfmodel.chakra.stats import measure
-from perfmodel.chakra.text import from_text
-from perfmodel.cluster.file import load_cluster
 from perfmodel.libra.authors import load_workload as load_layers
 from perfmodel.libra.design import load_design
 from perfmodel.memory.file import load_memory
 from perfmodel.repurpose.architecture import load_architecture
 from perfmodel.repurpose.reader import read_network as read_model
 from perfmodel.repurpose.samples import read_samples
-from perfmodel.studies.rtl_shipped import record_against_rtl
-from perfmodel.studies.study.constraints import parse_constraint
-from perfmodel.studies.study.plan import load_study
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.switch_timing.router import load_link_record
 from perfmodel.topology.files import load_topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload
+from studies.rtl_shipped import record_against_rtl
+from studies.study.constraints import parse_constraint
+from studies.study.plan import load_study
 from synth.liberty import read_libraries
 from tests.bases import bases
 from tests.fuzz.inputs import NUMBERS, TEXTS, VALUES, broken, documents
 from tests.fuzz.lines import check_line, lines, run_line
-from tests.perfmodel.chakra.golden import ALL_REDUCE
-from tests.perfmodel.chakra.pytorch_traces import GROUPS, execution_trace, kineto_trace
 from tests.records import shipped
+from tests.tracemodel.chakra.golden import ALL_REDUCE
+from tests.tracemodel.chakra.pytorch_traces import GROUPS, execution_trace, kineto_trace
+from tracemodel.astra.engine.graph_engine import GraphEngine
+from tracemodel.astra.engine.setup import load_setup
+from tracemodel.astra.engine.trace import load_traces
+from tracemodel.astra.files.groups import load_groups
+from tracemodel.astra.files.network import read_network
+from tracemodel.astra.files.system import load_system
+from tracemodel.chakra.files import encode, read
+from tracemodel.chakra.goal import read_goal
+from tracemodel.chakra.node import Attr, Metadata, Node
+from tracemodel.chakra.process_groups import ProcessGroups
+from tracemodel.chakra.pytorch import from_pytorch
+from tracemodel.chakra.stats import measure
+from tracemodel.chakra.text import from_text
 
 __all__ = ["TARGETS", "Target"]
 

@@ -35,6 +35,9 @@ AREAS = {
     "compiler": "fred_hw/compiler",
     "generator": "gen",
     "model": "perfmodel",
+    "traces": "tracemodel",
+    "clusters": "clustermodel",
+    "studies": "studies",
     "synthesis": "synth",
 }
 """Folders; a file is of the innermost. Benches are held by broken hardware, pages by tests."""

@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.api import Study, Wafer, compare, to_dataframe
-from perfmodel.studies.strategies import feasible, sweep
-from perfmodel.studies.study.store import create_store
+from perfmodel.api import Wafer, compare, to_dataframe
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import feasible, sweep
 from perfmodel.workloads.workload import load_workload, with_batch
 from tests.written import written
 
@@ -149,13 +148,3 @@ def test_wafers_whose_npus_differ_are_compared_only_on_request() -> None:
     both = compare([mesh, fred], ["resnet-152"], npu_from="fred-d", algorithm="auto")
     assert both.estimates[1] == fred.estimate("resnet-152", algorithm="auto")
     assert both.estimates[0].busy_s == both.estimates[1].busy_s > 10 * fast.busy_s
-
-
-def test_a_study_opens_the_store_of_a_run(tmp_path: Path) -> None:
-    row = {"key": "a", "error": None, "records": "", "version": "1", "seed": 1}
-    create_store(tmp_path / "store").append([{**row, "host": "h", "duration_s": 0.5, "x": 2.0}])
-    store = Study.open(str(tmp_path / "store"))
-    assert store.query("select x from points").to_pylist() == [{"x": 2.0}]
-    assert store.to_pandas()["x"].tolist() == [2.0]
-    with pytest.raises(InputError, match="none: must be the store of a study, not without one"):
-        Study.open(tmp_path / "none")

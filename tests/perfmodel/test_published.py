@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.files import PACKAGES
 from fred_hw import published as hardware
 from fred_hw.compiler.placement import Strategy
 from perfmodel import derived, published
@@ -123,9 +124,7 @@ def test_sweeps_can_be_run(name: str) -> None:
         assert sweep.samples_per_replica % microbatches == 0
 
 
-@pytest.mark.parametrize(
-    "package", ["fred_hw", "gen", "synth", "testbench", "perfmodel", "fred_cli"]
-)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_rates_and_latencies_that_are_published_stand_in_no_other_file(package: str) -> None:
     variants = {rate for rate, _ in published.FRED_VARIANTS.values()}
     names = ("NPU_L1_BYTES_PER_S", "IO_BYTES_PER_S", "HBM_BYTES_PER_S", "LINK_LATENCY_S")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.files import PACKAGES
 from perfmodel import published_routers
 from perfmodel.published_routers import (
     GIVEN_UP_CYCLES,
@@ -66,7 +67,7 @@ def test_loads_become_shares_of_the_capacity() -> None:
     assert curve.buffer_flits == 6
 
 
-@pytest.mark.parametrize("package", ["fred_hw", "testbench", "perfmodel", "docs", "fred_cli"])
+@pytest.mark.parametrize("package", [*PACKAGES, "docs"])
 def test_latencies_that_are_published_stand_in_no_other_file(package: str) -> None:
     """What a row of three of them is; a number alone may be anything."""
     root = Path(published_routers.__file__).parents[1]

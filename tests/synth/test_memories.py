@@ -15,7 +15,7 @@ import pytest
 from fred_hw.endpoint.endpoint import Endpoint
 from gen.design import generate
 from gen.emitter import VerilogEmitter
-from testbench.cosimulation.switch import cosimulate_switch
+from testbench.cosimulation.cosimulate_switch import cosimulate_switch
 from testbench.sim.kept import kept
 from tests.testbench.cases import small
 

@@ -9,7 +9,7 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from perfmodel.switch_timing.record import TimingRecord
 from testbench.characterize import SwitchMeasurement
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from tests.testbench.cases import DEEP, assert_deep
 from tests.testbench.records import what_was_measured
 

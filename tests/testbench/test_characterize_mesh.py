@@ -8,8 +8,8 @@ import pytest
 from fred_hw.mesh.load import load_mesh
 from perfmodel.switch_timing.router import RouterRecord
 from testbench.characterize_mesh import RouterMeasurement
+from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.mesh import cosimulate_mesh
 from tests.testbench.records import what_was_measured
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 import pytest
 
 from fred_hw.mesh.spec import MeshSpec
-from perfmodel.studies.saturation import load_saturation
+from studies.saturation import load_saturation
 from testbench.characterize_saturation import (
     MEASURE,
     WARM,
@@ -12,7 +12,7 @@ from testbench.characterize_saturation import (
     senders,
     set_ups,
 )
-from testbench.volume.mesh import build_mesh
+from testbench.volume.loaded_mesh import build_mesh
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ REMEASURED.append(("transpose", "odd_even_adaptive", 0.7))
 
 @pytest.mark.sim
 @pytest.mark.slow
-@pytest.mark.long  # 64 routers to compile; smaller meshes under load are in volume/test_mesh.py
+@pytest.mark.long  # 64 routers to compile; smaller loaded meshes are in volume/test_loaded_mesh.py
 @pytest.mark.parametrize(("pattern", "routing", "share"), REMEASURED)
 def test_shipped_load_is_what_is_measured_now(pattern: str, routing: str, share: float) -> None:
     """To the cycle, where queues are full; `make bench` measures all loads."""

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from docs.generate.reference import EXAMPLES
-from perfmodel.astra.files.groups import load_groups
-from perfmodel.chakra.files import encode, read, write
-from perfmodel.chakra.kinds import NodeType
-from perfmodel.chakra.node import Attr, InOut, Metadata, Node
 from tests.fred_cli.fred import Fred
-from tests.perfmodel.chakra.golden import ALL_REDUCE, llama
-from tests.perfmodel.chakra.pytorch_traces import execution_trace, kineto_trace
+from tests.tracemodel.chakra.golden import ALL_REDUCE, llama
+from tests.tracemodel.chakra.pytorch_traces import execution_trace, kineto_trace
 from tests.written import written
+from tracemodel.astra.files.groups import load_groups
+from tracemodel.chakra.files import encode, read, write
+from tracemodel.chakra.kinds import NodeType
+from tracemodel.chakra.node import Attr, InOut, Metadata, Node
 
 GOAL = """num_ranks 2
 rank 0 {
@@ -199,9 +199,9 @@ def test_real_set_is_valid_and_comes_back(fred: Fred, traces: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "folder", "work"),
     [
-        ("ring.goal -o w", "w.1.et", "perfmodel.chakra.convert.to_traces"),
-        ("work.txt -o w.et --npus 3", "w.2.et", "perfmodel.chakra.convert.load_text"),
-        ("golden.et -o w.json", "w.json", "perfmodel.chakra.convert.read"),
+        ("ring.goal -o w", "w.1.et", "tracemodel.chakra.convert.to_traces"),
+        ("work.txt -o w.et --npus 3", "w.2.et", "tracemodel.chakra.convert.load_text"),
+        ("golden.et -o w.json", "w.json", "tracemodel.chakra.convert.read"),
         (
             "--workload own.yaml --topology mesh:2x2 -o w",
             "w.groups.json",

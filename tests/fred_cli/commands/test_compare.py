@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.collectives.themis.plan import POLICIES
-from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import FABRICS
+from perfmodel.training.compare import compare
 from perfmodel.training.request import read_requests
 from perfmodel.workloads.workload import WORKLOADS
 from tests.fred_cli.fred import Fred
@@ -21,7 +21,7 @@ def test_compare_has_a_row_for_each_pair(
     fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = compare(read_requests(FABRICS, WORKLOADS))
-    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda *_: once)
+    monkeypatch.setattr("perfmodel.training.compare.compare", lambda *_: once)
     rows = fred.json("compare", "--csv", "compare.csv")["rows"]
     assert (
         len({(row["workload"], row["topology"]) for row in rows})

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from clustermodel.model import load_transformer
 from fred_cli.names import Named
 from fred_hw.load import PRESETS
-from perfmodel.cluster.model import load_transformer
 from perfmodel.workloads.workload import WORKLOADS
 from testbench.cosimulation import benches
 from tests.fred_cli.fred import Fred

@@ -10,10 +10,10 @@ import pytest
 
 from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
-from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
 from perfmodel.training.parts import WAITS
-from testbench.collectives.iteration import IterationRun
+from studies.rtl_iteration import load_iteration, simulated
+from testbench.collectives.iteration_in_rtl import IterationRun
 from tests.fred_cli.fred import Fred
 
 
@@ -171,7 +171,7 @@ def test_estimate_puts_hardware_beside_itself(
         circuits = [["" if task.cycles else "mp" for task in one] for one in tasks]
         return IterationRun("verilator", times, circuits)
 
-    monkeypatch.setattr("testbench.collectives.iteration.run_tasks", run)
+    monkeypatch.setattr("testbench.collectives.iteration_in_rtl.run_tasks", run)
     examples = Path(__file__).parents[3] / "examples"
     arguments = ("estimate", "--topology", "fred-d", "--workload", f"{examples}/iteration.yaml")
     arguments = (*arguments, "--rtl", f"{examples}/wafer-20.yaml")
@@ -213,7 +213,7 @@ def test_estimate_has_controllers_in_hardware_too(
         circuits = [["" if task.cycles else "dp" for task in one] for one in tasks]
         return IterationRun("verilator", times, circuits)
 
-    monkeypatch.setattr("testbench.collectives.iteration.run_tasks", run)
+    monkeypatch.setattr("testbench.collectives.iteration_in_rtl.run_tasks", run)
     examples = Path(__file__).parents[3] / "examples"
     files = (f"{examples}/fred-d-controllers.yaml", f"{examples}/iteration-streaming.yaml")
     given = ("--topology", files[0], "--workload", files[1], "--timeline", "timeline.json")

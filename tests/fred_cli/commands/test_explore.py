@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from perfmodel.studies.study.store import create_store
+from studies.study.store import create_store
 from tests.fred_cli.explore.stores import evaluated
 from tests.fred_cli.fred import Fred
 

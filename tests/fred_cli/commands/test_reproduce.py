@@ -106,7 +106,7 @@ def test_rows_that_the_model_was_calibrated_on_are_marked(
 ) -> None:
     """In the table, as JSON and as CSV; records of users too."""
     names = ("wafer-20-controllers", "mesh-5x4-trees")
-    monkeypatch.setattr("perfmodel.studies.rtl_shipped.SHIPPED_CYCLES", names)
+    monkeypatch.setattr("studies.rtl_shipped.SHIPPED_CYCLES", names)
     written(place / "trees.json", _rows("mesh-5x4-trees", 1))
     given = ("reproduce", "--rtl", "--record", "trees.json")
     said = fred.json(*given, "--csv", "rows.csv")
@@ -124,7 +124,7 @@ def test_rows_that_the_model_was_calibrated_on_are_marked(
 def test_records_of_users_are_compared_behind_the_shipped_ones(
     fred: Fred, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("perfmodel.studies.rtl_shipped.SHIPPED_CYCLES", ("wafer-20-controllers",))
+    monkeypatch.setattr("studies.rtl_shipped.SHIPPED_CYCLES", ("wafer-20-controllers",))
     written(place / "mine.json", _rows("wafer-20", 2, cycles=1))
     written(place / "mesh.json", _rows("mesh-5x4-phases", 1))
     given = ("reproduce", "--rtl", "--record", "mine.json", "--record", "mesh.json")

@@ -59,7 +59,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def generate(spec: SwitchSpec, *_: object) -> Design:
         return broken_design(spec, operand_dropped)
 
-    monkeypatch.setattr("testbench.cosimulation.interconnect.generate", generate)
+    monkeypatch.setattr("testbench.cosimulation.cosimulate_interconnect.generate", generate)
 
 
 @pytest.mark.sim

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from perfmodel.studies.study import engine, optimize
-from perfmodel.studies.study.optimize import Budget
-from perfmodel.studies.study.run import Summary
-from perfmodel.studies.study.store import create_store
+from studies.study import engine, optimize
+from studies.study.optimize import Budget
+from studies.study.run import Summary
+from studies.study.store import create_store
 from tests.fred_cli.fred import Fred
-from tests.perfmodel.studies.study.engines import Inline
+from tests.studies.study.engines import Inline
 
 SPACE = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy.dp": [2, 4, 8]}
 STUDY = {"space": SPACE, "constraints": ["workers < 8"], "objectives": ["iteration_time_s"]}

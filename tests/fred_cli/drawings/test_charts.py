@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fred_cli.drawings.charts import short, strategy_chart
-from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import Estimate, estimate
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import StrategyRow
 from perfmodel.workloads.workload import load_workload
 
 

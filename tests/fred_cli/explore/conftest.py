@@ -8,7 +8,7 @@ import pytest
 
 from fred_cli.explore.server import HOST, open_server
 from fred_cli.explore.table import Source, Table
-from perfmodel.studies.study.store import Store
+from studies.study.store import Store
 
 from .stores import evaluated
 

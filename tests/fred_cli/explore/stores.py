@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from fred_cli.explore.table import Source, Table
-from perfmodel.studies.study.point import evaluate
-from perfmodel.studies.study.store import Store, create_store
-from tests.perfmodel.studies.study.studies import planned
+from studies.study.point import evaluate
+from studies.study.store import Store, create_store
+from tests.studies.study.studies import planned
 from tests.written import written
 
 __all__ = ["SPACE", "evaluated", "table_of"]

@@ -11,7 +11,7 @@ import pytest
 
 from fred_cli.explore.table import Table
 from fred_cli.explore.words import label
-from perfmodel.studies.study.store import open_store
+from studies.study.store import open_store
 from tests.chromium import check_keyboard, launched
 
 from .conftest import served

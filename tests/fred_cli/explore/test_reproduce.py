@@ -12,11 +12,11 @@ from fred_cli.explore.details import detail
 from fred_cli.explore.reproduce import reproduction, reproduction_of, restored
 from fred_cli.explore.table import Source, Table
 from fred_hw.errors import InputError
-from perfmodel.chakra.files import write
 from tests.fred_cli.fred import Fred
-from tests.perfmodel.astra.engine.nodes import compute
 from tests.synth.tiny import tiny_liberty
+from tests.tracemodel.astra.engine.nodes import compute
 from tests.written import written
+from tracemodel.chakra.files import write
 
 from .stores import evaluated, table_of
 

@@ -17,7 +17,7 @@ from fred_cli.explore.details import detail
 from fred_cli.explore.server import open_server
 from fred_cli.explore.table import Source, Table
 from fred_hw.errors import InputError
-from perfmodel.studies.study.store import Store, create_store, open_store
+from studies.study.store import Store, create_store, open_store
 
 from .conftest import served
 from .stores import SPACE, evaluated, table_of

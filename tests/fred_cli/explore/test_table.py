@@ -8,7 +8,7 @@ import pytest
 
 from fred_cli.explore.table import Source, Table, text
 from fred_hw.errors import InputError
-from perfmodel.studies.study.store import Store, open_store
+from studies.study.store import Store, open_store
 
 from .stores import table_of
 

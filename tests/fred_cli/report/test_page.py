@@ -16,11 +16,11 @@ from urllib.parse import unquote
 import pytest
 
 from fred_cli.report.wafer import PAPER_SECTIONS
-from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
-from perfmodel.studies.section import SECTIONS
+from studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
+from studies.section import SECTIONS
 from testbench.sim.simulator import SIMULATORS
 from tests.fred_cli.fred import Fred
-from tests.perfmodel.studies.rewrite import FIGURES
+from tests.studies.rewrite import FIGURES
 
 from .conftest import Report, written
 

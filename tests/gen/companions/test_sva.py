@@ -18,7 +18,7 @@ from gen.companions.sva import assertions, bind_file
 from gen.design import Design, generate
 from gen.link_assertions import link_module
 from testbench.cosimulation.benches import benches
-from testbench.cosimulation.switch import PROBES
+from testbench.cosimulation.cosimulate_switch import PROBES
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.kept import kept
 from testbench.sim.runner import BenchRun, run_bench

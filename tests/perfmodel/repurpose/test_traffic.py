@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.astra.as_topology import load_fabric
 from perfmodel.collectives.transfer import Transfer
 from perfmodel.repurpose.calibrated import calibrate
 from perfmodel.repurpose.crossings import Multicast
@@ -15,6 +14,7 @@ from perfmodel.repurpose.network import INPUT, Network
 from perfmodel.repurpose.operations import Function, Linear
 from perfmodel.repurpose.restructure import METHODS, Options, restructure
 from perfmodel.repurpose.traffic import TREES, joined, schedule_of, traffic_s
+from tracemodel.astra.as_topology import load_fabric
 
 FABRICS = ("fred-d", "mesh:5x4")
 

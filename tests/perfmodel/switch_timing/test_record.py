@@ -9,11 +9,11 @@ import pytest
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.protocol import ProtocolSpec
-from perfmodel.studies.rtl_mesh import MeshRecord
-from perfmodel.studies.rtl_plane import PlaneRecord
 from perfmodel.switch_timing.endpoint import EndpointRecord
 from perfmodel.switch_timing.record import ProtocolModel, TimingRecord, load_record
 from perfmodel.switch_timing.router import RouterRecord
+from studies.rtl_mesh import MeshRecord
+from studies.rtl_plane import PlaneRecord
 from tests.records import shipped, whole_switch
 from tests.written import written
 

@@ -5,9 +5,9 @@ import pytest
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.network.run import run_collective
-from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import feasible, sweep
 from perfmodel.workloads.workload import load_workload, with_batch
 
 LINES = ("mesh:5x1", "mesh:1x5", "mesh:1x2", "mesh:2x1")

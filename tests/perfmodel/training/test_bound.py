@@ -14,7 +14,6 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.memory.file import load_tier
 from perfmodel.network.model import CannotTimeError
-from perfmodel.studies.strategies import feasible
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
@@ -22,6 +21,7 @@ from perfmodel.training.bound import Fabric, Rates, Sizes, bounds_of, time_bound
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate, simulate, summarize
 from perfmodel.training.request import Request
+from perfmodel.training.strategies import feasible
 from perfmodel.workloads.workload import Workload, build_workload
 
 FRED = {

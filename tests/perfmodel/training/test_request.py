@@ -11,13 +11,13 @@ from fred_cli.cli import cli
 from fred_hw.errors import InputError
 from perfmodel.api import Wafer
 from perfmodel.memory.file import MemoryFile
-from perfmodel.studies.study.file import ROOTS
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu, npu_of
 from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.options import OPTIONS, Options
 from perfmodel.training.request import Request, read_requests
 from perfmodel.workloads.workload import load_workload
+from studies.study.file import ROOTS
 from tests.written import written
 
 OTHER = {

@@ -6,7 +6,6 @@ import pytest
 
 from fred_hw.wafer.load import load_wafer
 from perfmodel.published import SWITCH_POWER_W
-from perfmodel.studies.wires import WIRES_BYTES_PER_S
 from perfmodel.wafer_cost.chiplets import (
     area_mm2,
     chiplet_kinds,
@@ -14,6 +13,7 @@ from perfmodel.wafer_cost.chiplets import (
     tree_wafer,
     wiring,
 )
+from studies.wires import WIRES_BYTES_PER_S
 from tests.fred_hw.wafer.test_plane import EXAMPLES
 
 KINDS = chiplet_kinds(published_wafer())

@@ -8,7 +8,7 @@ from fred_hw.wafer.phase import switched_phases
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.rounds import Round
 from perfmodel.network.packet.rounds import Told, rounds_s
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
+from studies.rtl_plane import load_plane_cycles, plane_topology
 
 STRATEGY = Strategy.parse("MP2-DP5-PP2")
 

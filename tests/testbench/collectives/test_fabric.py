@@ -174,7 +174,7 @@ def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None
     assert 3 * read == 2 * sent
 
 
-@pytest.mark.long  # test_mesh.py has rings of such blocks in compiled code, the next test faults
+@pytest.mark.long  # compiled rings of such blocks are in test_mesh_with_endpoints.py
 @pytest.mark.parametrize("faults", [0, 5000])
 def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -> None:
     """One behind the other, with blocks that are shorter or empty, as 3, 3, 3 and 0 flits are."""

@@ -28,7 +28,7 @@ from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import SHOW, PlaneRun, npu_steps
 from testbench.models.golden_phase import wrong_npus
 
-from . import test_fabric, test_mesh
+from . import test_fabric, test_mesh_with_endpoints
 from .test_fabric import (
     BYTES,
     EVERY,
@@ -40,11 +40,11 @@ from .test_fabric import (
     ring,
     ring_sum,
 )
-from .test_mesh import FLIT
+from .test_mesh_with_endpoints import FLIT
 
 TWO = test_fabric.ENGINE.model_copy(update={"read_ports": 2})
 SPEC = test_fabric.SPEC.with_changes(endpoint=TWO)
-MESH = test_mesh.MESH.with_changes(width=3, endpoint=TWO)
+MESH = test_mesh_with_endpoints.MESH.with_changes(width=3, endpoint=TWO)
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("read_ports")]
 
 

@@ -12,7 +12,7 @@ from fred_hw.mesh.tree_program import TreeProgram
 from testbench.collectives.compiled import build_compiled
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.mesh import build_mesh_with_ends
+from testbench.collectives.mesh_with_endpoints import build_mesh_with_ends
 from testbench.collectives.plane import PlaneRun, run_plane
 from testbench.collectives.tree_cycles import tree_cycles
 from testbench.sim.tools import SimulatorError

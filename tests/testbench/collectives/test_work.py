@@ -10,7 +10,7 @@ from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import SHOW, PlaneRun, npu_steps
 
-from .test_mesh import FLIT, MESH, model, program
+from .test_mesh_with_endpoints import FLIT, MESH, model, program
 
 COUNTERS = ("MEMORY_READS", "MEMORY_WRITES", "FLITS_REDUCED")
 

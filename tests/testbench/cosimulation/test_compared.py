@@ -10,7 +10,7 @@ from synth.cell_models import gates_of, mapped_gates
 from synth.liberty import read_libraries
 from synth.synthesis import Source
 from testbench.cosimulation.compared import compare_with_rtl
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.cosimulation.launch import OUTPUTS
 from testbench.sim.kept import Written
 from testbench.sim.runner import SimulationResult, TestOutcome

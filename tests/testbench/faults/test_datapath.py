@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
 

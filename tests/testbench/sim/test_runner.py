@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.sim.runner import SimulationResult, _read_results
 from testbench.sim.simulator import SIMULATORS
 from testbench.sim.tools import SimulatorError

@@ -10,7 +10,7 @@ from pathlib import Path
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import FaultyEmitter, noticed_by
-from testbench.volume.switch import build_switch
+from testbench.volume.loaded_switch import build_switch
 
 __all__ = ["PAIR", "faulty_pair"]
 

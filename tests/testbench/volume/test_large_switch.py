@@ -9,8 +9,8 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.phases import Phase, make_phase_run
 from testbench.stimulus.traffic import routed
+from testbench.volume.loaded_switch import build_switch, run_switch
 from testbench.volume.scenario import Burst
-from testbench.volume.switch import build_switch, run_switch
 from testbench.volume.traffic import Traffic, configure
 
 

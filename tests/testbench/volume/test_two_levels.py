@@ -16,8 +16,8 @@ from fred_hw.compiler.flows import Flow
 from testbench.faults.fault import Fault, noticed_by
 from testbench.volume.changing import changing_steps, phase_operations, sum_packets
 from testbench.volume.fabric import Fabric, one_level, two_levels
+from testbench.volume.loaded_switch import SwitchConditions, build_switch, run_fabric
 from testbench.volume.scenario import Burst, Unicast, Write
-from testbench.volume.switch import SwitchConditions, build_switch, run_fabric
 from tests.testbench.volume.pair import PAIR, faulty_pair
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fred_hw.spec import SwitchSpec
+from testbench.volume.loaded_switch import build_switch
 from testbench.volume.scenario import Attempt, Wait
-from testbench.volume.switch import build_switch
 from testbench.volume.writes import EXPECTED, attempts, run_writes
 from tests.testbench.volume.pair import PAIR, faulty_pair
 

@@ -17,10 +17,10 @@ from perfmodel.collectives.select import build_schedule
 from perfmodel.network.analytical.messages import Aware, Unaware
 from perfmodel.network.model import Conditions
 from perfmodel.network.run import run_collective
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
+from studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from tests.examples import examples
 
 BLOCKS = str(Path(__file__).parents[2] / "collectives" / "blocks.yaml")

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from perfmodel.collectives.select import build_schedule
 from perfmodel.network.fluid.acked_links import acked_capacities
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.fred_file import FredFile
 from perfmodel.topology.parse import parse_topology
+from studies.rtl_plane import load_plane_cycles, plane_topology
 
 
 def plane(name: str, *, in_network: bool = False) -> FredTopology:

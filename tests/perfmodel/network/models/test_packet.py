@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from docs.experiments.packets import MORE, PATTERNS, endpoints, saved
 from fred_hw.errors import InputError
 from perfmodel.network.run import run_collectives
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.topology.parse import shared_topology
+from studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from tests.examples import examples
 
 MESH = mesh_topology(load_mesh_cycles())

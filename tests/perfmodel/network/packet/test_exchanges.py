@@ -5,13 +5,13 @@ import pytest
 from perfmodel.collectives.select import build_schedule
 from perfmodel.network.packet.exchanges import Exchanges, exchanges_of
 from perfmodel.network.run import profile, run_collectives
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from perfmodel.switch_timing.endpoint import load_endpoint_record
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.fred import L1, FredTopology, Level
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile, MeshTopology
+from studies.rtl_mesh import load_mesh_cycles, mesh_topology
+from studies.rtl_plane import load_plane_cycles, plane_topology
 from tests.perfmodel.network.packet.test_rings import BARE
 
 ROWS = [[first, first + 1, first + 2, first + 3] for first in range(0, 20, 4)]

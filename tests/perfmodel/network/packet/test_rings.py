@@ -7,8 +7,8 @@ from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.transfer import RingPass
 from perfmodel.network.packet.rings import CircuitRings, rings_on_circuits
 from perfmodel.network.run import profile, run_collectives
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
 from perfmodel.topology.mesh import MeshFile, MeshTopology
+from studies.rtl_mesh import load_mesh_cycles, mesh_topology
 
 SPREAD = [[first + 6 * k for k in range(3)] for first in range(6)]
 """Groups whose rings share links, as those of DP of MP3-DP3-PP2."""

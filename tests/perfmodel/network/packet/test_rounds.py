@@ -6,10 +6,10 @@ import pytest
 
 from perfmodel.network.packet.rounds import Told, rounds_s
 from perfmodel.network.run import run_collectives
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
 from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
+from studies.rtl_plane import load_plane_cycles, plane_topology
 
 GROUPS = [[k, 4 + k, 8 + k, 12 + k, 16 + k] for k in range(4)]
 TURNS = [Told((4 * s + k,), (4 * s + k + 1,)) for k in range(3) for s in range(5)]

@@ -7,8 +7,8 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.ports.output_port import OutputPort
 from perfmodel.network.packet.router_sizes import Sizes, router_sizes
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
-from perfmodel.studies.rtl_plane import load_plane_cycles, plane_topology
+from studies.rtl_mesh import load_mesh_cycles, mesh_topology
+from studies.rtl_plane import load_plane_cycles, plane_topology
 from testbench.models.endpoint import FlitCodec
 from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace

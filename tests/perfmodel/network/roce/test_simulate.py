@@ -12,10 +12,10 @@ from perfmodel.network.roce.parameters import SCHEMES, RoceFile
 from perfmodel.network.roce.simulate import Found, Simulation, simulate
 from perfmodel.network.roce.thresholds import headroom_bytes
 from perfmodel.network.roce.workload import Workload
-from perfmodel.studies.congestion import NETWORKS
 from perfmodel.topology.clos import Clos, clos_file
 from perfmodel.topology.links import LinksTopology
 from perfmodel.topology.parse import parse_topology
+from studies.congestion import NETWORKS
 
 _LATENCY_NS, _RATE = 500.0, 25.0
 """Of every link of ``_switch`` [ns], [B/ns]."""

@@ -10,13 +10,13 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel import published
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D, Published
-from perfmodel.studies.equal_terms import on_equal_terms
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.compute_models import calibrated
 from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
+from perfmodel.training.equal_terms import on_equal_terms
 from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request, read_requests
 from perfmodel.workloads.workload import PUBLISHED, load_workload

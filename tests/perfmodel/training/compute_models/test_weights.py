@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
-from perfmodel.studies.compare import compare
 from perfmodel.topology.parse import shared_topology
+from perfmodel.training.compare import compare
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
 from perfmodel.training.request import Request, read_requests
