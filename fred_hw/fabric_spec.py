@@ -6,9 +6,10 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from .endpoint_spec import EndpointSpec
-from .files import FileModel
+from .files import FileModel, refused
 from .protocol import ProtocolSpec
 from .spec import FormatName, Lanes, OperationName, OverflowName, SwitchSpec, check_link
+from .virtual_channels import DEFAULT_CLASSES
 
 __all__ = ["FabricSpec"]
 
@@ -51,6 +52,12 @@ class FabricSpec(FileModel):
     @model_validator(mode="after")
     def _has_links(self) -> Self:
         check_link(self)
+        classes = self.protocol.urgency_classes
+        if classes < DEFAULT_CLASSES:
+            raise refused(
+                f"protocol.urgency_classes: must be {DEFAULT_CLASSES} or more for programs of MP, "
+                f"PP and DP, not {classes}"
+            )
         return self
 
     @property

@@ -4,20 +4,24 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    model_serializer,
+)
 
 from .files import AUTO, AutoOrInt, FileModel, int_range, refused
+from .virtual_channels import DEFAULT_CHANNELS, DEFAULT_CLASSES, MOST_CLASSES, VirtualChannels
 
 __all__ = [
     "ADDRESSES",
     "ALTERNATE",
-    "CIRCUITS",
-    "CONTROL",
     "CRC_BITS",
     "CRC_POLYNOMIAL",
     "CRC_REFLECTED",
-    "DATA_CIRCUITS",
-    "DATA_COUNT",
     "FULL_GENERATIONS",
     "FULL_GENERATION_BITS",
     "GENERATIONS",
@@ -33,8 +37,6 @@ __all__ = [
     "ProtocolSpec",
     "Routes",
     "absent_fields",
-    "buffer_names",
-    "channels_suffix",
     "most_buffer_flits",
 ]
 
@@ -54,14 +56,6 @@ distance of 4 at this length.)
 
 CRC_REFLECTED = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
 """The polynomial in bit-reversed form, for words whose low bit goes first."""
-
-CIRCUITS = ("mp", "pp", "dp", "control")
-"""Virtual channels (the paper's virtual circuits), the most urgent data first (FRED, arXiv
-2406.19580)."""
-
-DATA_CIRCUITS = CIRCUITS[:3]
-DATA_COUNT = len(DATA_CIRCUITS)
-CONTROL = CIRCUITS.index("control")
 
 PASSES = 3
 """Packets of less urgent virtual channels that a unicast source, in a switch or a router, may send
@@ -179,30 +173,24 @@ _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 
 
-def most_buffer_flits(channels: int) -> int:
+def _wider(channels: VirtualChannels) -> int:
+    """Return the bits by which the header's numbers of buffers are wider than in its table."""
+    control = len(channels.buffers)
+    return max(0, control.bit_length() - HEADER_FIELDS["circuit"].bits)
+
+
+def most_buffer_flits(channels: VirtualChannels) -> int:
     """Return the flits of the largest buffer that link sequence numbers can cover.
 
     Parameters
     ----------
-    channels : int
-        Virtual channels of each urgency class, a power of two; see ``ProtocolSpec.header``.
+    channels : VirtualChannels
+        The virtual channels of the link; see ``ProtocolSpec.header``.
     """
-    return (1 << HEADER_FIELDS["link_sequence"].bits - 1) // channels - 1
+    return (1 << HEADER_FIELDS["link_sequence"].bits - _wider(channels) - 1) - 1
 
 
-def channels_suffix(channels: int) -> str:
-    """Return the part of a generated name for the virtual channels per urgency class."""
-    return "" if channels == 1 else f"_v{channels}"
-
-
-def buffer_names(channels: int) -> tuple[str, ...]:
-    """Return the names of buffers by number, with some virtual channels per urgency class."""
-    if channels == 1:
-        return DATA_CIRCUITS
-    return tuple(f"{name}_{k}" for name in DATA_CIRCUITS for k in range(channels))
-
-
-_MOST_BUFFER_FLITS = most_buffer_flits(1)
+_MOST_BUFFER_FLITS = most_buffer_flits(DEFAULT_CHANNELS)
 
 _LEAST_AUTO = 16
 """Least value of ``ack_interval: auto``, which keeps 21 ports at full rate with default sizes."""
@@ -235,9 +223,11 @@ def _served_cycles(ports: int) -> int:
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
     """Fail if sequence numbers cannot cover a buffer, or a full-rate sender would fill it."""
     given = info.data
-    if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
+    channels = VirtualChannels(given.get("urgency_classes", DEFAULT_CLASSES))
+    most_flits = most_buffer_flits(channels)
+    if "packet_flits" in given and value * given["packet_flits"] > most_flits:
         size = given["packet_flits"]
-        most = _MOST_BUFFER_FLITS // size
+        most = most_flits // size
         raise refused(
             f"must be {most} or less in packets of packet_flits, which are {size}, not {value}"
         )
@@ -273,6 +263,10 @@ class ProtocolSpec(FileModel, validate_default=True):
     ----------
     phases : int
         Phases that the switch has configurations for, 1 to 64. Unicast traffic needs none.
+    urgency_classes : int
+        Urgency classes of data, 1 to 4: MP, PP and DP as published, and one for bulk transfers.
+        With 4, the header has a bit less for link sequence numbers, so buffers hold 127 flits at
+        most. Links of different numbers do not connect.
     packet_flits : int
         Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
@@ -318,6 +312,7 @@ class ProtocolSpec(FileModel, validate_default=True):
     }
 
     phases: Annotated[int, int_range(1, _MOST_PHASES)] = 16
+    urgency_classes: Annotated[int, int_range(1, MOST_CLASSES)] = DEFAULT_CLASSES
     packet_flits: Annotated[int, int_range(1, _MOST_PACKET_FLITS)] = 8
     round_trip_cycles: Annotated[int, int_range(1, _MOST_BUFFER_FLITS)] = 47
     buffer_packets: Annotated[int, int_range(2, 64), AfterValidator(_covers_round_trip)] = 9
@@ -332,6 +327,14 @@ class ProtocolSpec(FileModel, validate_default=True):
     nack_timeout_cycles: Annotated[int, int_range(1, 65535)] = 64
     packet_timeout_cycles: Annotated[int, int_range(4, 65535)] = 128
     head_of_line_timeout_cycles: Annotated[int, int_range(256, (1 << 24) - 1)] = (1 << 20) - 1
+
+    @model_serializer(mode="wrap")
+    def _without_default_classes(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit the default number of urgency classes, as most descriptions of links do."""
+        said = handler(self)
+        if self.urgency_classes == DEFAULT_CLASSES:
+            said.pop("urgency_classes", None)
+        return said
 
     @property
     def buffer_flits(self) -> int:
@@ -420,27 +423,31 @@ class ProtocolSpec(FileModel, validate_default=True):
         return None
 
     @property
-    def channels(self) -> int:
-        """Virtual channels of each urgency class, a power of two."""
-        return 1
+    def channels(self) -> VirtualChannels:
+        """The virtual channels of data."""
+        return VirtualChannels(self.urgency_classes)
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Names of the buffers of an input, one for each virtual channel of each urgency class.
+        """Names of the buffers of an input, one for each virtual channel.
 
-        A flit's ``circuit`` is the number of its buffer; that behind the last one is of control
-        flits.
+        A flit's ``circuit`` is the number of its buffer, or ``control``.
         """
-        return buffer_names(self.channels)
+        return self.channels.buffers
+
+    @property
+    def control(self) -> int:
+        """Number behind that of the last buffer, of flits that need no buffer."""
+        return len(self.buffers)
 
     @property
     def header(self) -> Mapping[str, Place]:
-        """Place of each header field: ``HEADER_FIELDS``, with one virtual channel per class.
+        """Place of each header field: ``HEADER_FIELDS``, with three buffers or fewer.
 
         With more, each number of a buffer has more bits. Link sequence numbers and credit limits
         have as many fewer, so that the header stays as long.
         """
-        more = self.channels.bit_length() - 1
+        more = _wider(self.channels)
         wider = {"circuit": more, "credit_circuit": more}
         wider |= {"link_sequence": -more, "credit_limit": -more}
         stay = ("kind", "circuit", "credit_circuit")
@@ -464,6 +471,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         """Part of a generated name for these sizes, without defaults."""
         letters = {
             "phases": "f",
+            "urgency_classes": "u",
             "packet_flits": "k",
             "round_trip_cycles": "r",
             "buffer_packets": "b",

@@ -14,6 +14,7 @@ from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range,
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
+from .virtual_channels import DEFAULT_CHANNELS
 
 __all__ = [
     "FormatName",
@@ -190,7 +191,9 @@ class SwitchSpec(FileModel):
         numbers = (self.data_width, self.format, self.operation, self.overflow)
         sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
         routes = [] if self.protocol.routes is None else [self.protocol.routes.shape_name]
-        channels = [] if self.protocol.channels == 1 else [self.protocol.channels]
+        given, usual = self.protocol.channels, DEFAULT_CHANNELS
+        channels = [] if given.each == usual.each else [given.each]
+        channels += [] if given.names == usual.names else [given.names]
         said = repr((PROTOCOL_VERSION, *numbers, *sizes, *routes, *channels)).encode()
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 

@@ -3,15 +3,7 @@
 from fred_hw.link.axis import USER_BITS
 from fred_hw.link.crc import crc_masks
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
-from fred_hw.protocol import (
-    ALTERNATE,
-    CONTROL,
-    CRC_BITS,
-    DATA_COUNT,
-    HANDSHAKE_FIELDS,
-    HEADER_BITS,
-    Kind,
-)
+from fred_hw.protocol import ALTERNATE, CRC_BITS, HANDSHAKE_FIELDS, HEADER_BITS, Kind
 from fred_hw.spec import SwitchSpec
 
 from .assertion import Assertion, assertion_module
@@ -63,7 +55,13 @@ def link_module(name: str, spec: SwitchSpec) -> str:
     spec : SwitchSpec
         Sizes of the link.
     """
-    body = [*_fields(spec), *_crc(spec.data_width), *_allowed(spec), *_session(), *_strict(spec)]
+    body = [
+        *_fields(spec),
+        *_crc(spec.data_width),
+        *_allowed(spec),
+        *_session(spec),
+        *_strict(spec),
+    ]
     rules = [*_flit_rules(spec), *_link_rules(spec), *_strict_rules()]
     return assertion_module(name, observed_ports(spec.data_width), body, rules)
 
@@ -78,6 +76,11 @@ def _wire(spec: SwitchSpec, field: str, side: str = "s") -> str:
     prefix = "" if side == "s" else "m_"
     size = f"[{bits - 1}:0] " if bits > 1 else ""
     return f"  wire {size}{prefix}{field} = {_bits(spec, field, side)};"
+
+
+def _control(spec: SwitchSpec) -> str:
+    """Return the number of the control channel."""
+    return f"{spec.protocol.header['circuit'].bits}'d{spec.protocol.control}"
 
 
 def _data(spec: SwitchSpec) -> str:
@@ -151,16 +154,18 @@ def _allowed(spec: SwitchSpec) -> list[str]:
     return [*lines, f"      default: allowed = {HEADER_BITS}'h{ones:x};", "    endcase"]
 
 
-def _session() -> list[str]:
+def _session(spec: SwitchSpec) -> list[str]:
     """Return the state of the session: the neighbour's session ID, and the limits it was sent."""
+    buffers, high = len(spec.protocol.buffers), spec.protocol.header["link_sequence"].bits - 1
+    credited = f"m_credit_circuit != {_control(spec)}"
     return [
         "  // `known`: the neighbour has sent a handshake, with session ID `peer`.",
         "  // `met`: a handshake that answers it was sent, so flits belong to this session.",
         "  // `ever`: as `known`, but kept in resets; undefined before.",
         "  logic ever, known, met;",
         "  logic [7:0] peer;",
-        f"  logic [{DATA_COUNT - 1}:0] limited;",
-        f"  logic [8:0] limit [{DATA_COUNT}];",
+        f"  logic [{buffers - 1}:0] limited;",
+        f"  logic [{high}:0] limit [{buffers}];",
         "  wire begins = good && is_handshake && !(known && session_id == peer);",
         "  always_ff @(posedge clk)",
         "    if (rst) begin",
@@ -169,7 +174,7 @@ def _session() -> list[str]:
         "      limited <= '0;",
         "    end else begin",
         "      if (sent && met",
-        f"          && m_kind != 3'd{Kind.HANDSHAKE} && m_credit_circuit != 2'd{CONTROL}) begin",
+        f"          && m_kind != 3'd{Kind.HANDSHAKE} && {credited}) begin",
         "        limited[m_credit_circuit] <= 1'b1;",
         "        limit[m_credit_circuit] <= m_credit_limit;",
         "      end",
@@ -183,8 +188,8 @@ def _session() -> list[str]:
         "        limited <= '0;",
         "      end",
         "    end",
-        "  wire [8:0] behind = link_sequence + 9'(last) + 9'd1;",
-        "  wire [8:0] space = limit[circuit] - behind;",
+        f"  wire [{high}:0] behind = link_sequence + {high + 1}'(last) + {high + 1}'d1;",
+        f"  wire [{high}:0] space = limit[circuit] - behind;",
     ]
 
 
@@ -198,7 +203,7 @@ def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
     rules = [
         Assertion(
             "link_circuit",
-            f"good |-> numbered == (circuit != 2'd{CONTROL})",
+            f"good |-> numbered == (circuit != {_control(spec)})",
             "data and sync must have a virtual channel of data, all others the control channel",
         ),
         Assertion(
@@ -247,7 +252,8 @@ def _link_rules(spec: SwitchSpec) -> list[Assertion]:
         ),
         Assertion(
             "link_credits",
-            f"good && is_data && met && circuit != 2'd{CONTROL} |-> limited[circuit] && !space[8]",
+            f"good && is_data && met && circuit != {_control(spec)} "
+            f"|-> limited[circuit] && !space[{spec.protocol.header['link_sequence'].bits - 1}]",
             "a packet must wait until all its flits are below the credit limit",
         ),
     ]
@@ -260,7 +266,7 @@ def _strict(spec: SwitchSpec) -> list[str]:
     for name in ("index", "credit_circuit", "credit_limit"):
         varies |= ((1 << places[name].bits) - 1) << places[name].low
     fixed = ((1 << HEADER_BITS) - 1) & ~varies
-    bits = f"{HEADER_BITS - 1}:0"
+    bits, high = f"{HEADER_BITS - 1}:0", places["link_sequence"].bits - 1
     return [
         "`ifdef FRED_ERROR_FREE_LINKS",
         "  // A switch ends a packet that it cannot complete with an inverted CRC.",
@@ -268,9 +274,9 @@ def _strict(spec: SwitchSpec) -> list[str]:
         "  logic open;",
         "  logic [3:0] latest;",
         f"  logic [{bits}] first;",
-        f"  logic [8:0] following [{DATA_COUNT}];",
+        f"  logic [{high}:0] following [{len(spec.protocol.buffers)}];",
         "  // Outside of the property, since old versions of Verilator read no arrays there.",
-        "  wire [8:0] due = following[circuit];",
+        f"  wire [{high}:0] due = following[circuit];",
         f"  wire same = ((s_tuser[{bits}] ^ first) & {HEADER_BITS}'h{fixed:x}) == '0;",
         "  always_ff @(posedge clk)",
         "    if (rst || begins) begin",

@@ -5,14 +5,7 @@ from typing import Any
 
 from fred_hw.control.registers import RegisterMap
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
-from fred_hw.protocol import (
-    CIRCUITS,
-    CRC_BITS,
-    HEADER_BITS,
-    HEADER_FIELDS,
-    KINDS,
-    ProtocolSpec,
-)
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["controlled", "header_fields", "placed", "streams"]
@@ -30,7 +23,8 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
     If the sources of ``spec`` choose routes, there is one more kind, and acks, nacks and credits of
     routers carry the load of routes.
     """
-    chooses = spec is not None and spec.protocol.routes is not None
+    protocol = ProtocolSpec() if spec is None else spec.protocol
+    chooses = protocol.routes is not None
     crowding = {
         direction: [HEADER_FIELDS[field].low + low, CROWDING_BITS]
         for direction, (field, low) in CROWDING_PLACES.items()
@@ -39,10 +33,10 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
         "streams": {
             "slave": slave,
             "master": master,
-            "tuser": header_fields(ProtocolSpec() if spec is None else spec.protocol),
+            "tuser": header_fields(protocol),
             "kinds": [*KINDS, *(["alternate"] if chooses else [])],
             **({"crowding": crowding} if chooses else {}),
-            "circuits": list(CIRCUITS),
+            "circuits": [*protocol.buffers, "control"],
         }
     }
 

@@ -16,7 +16,6 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from fred_hw.wafer.plane import Plane
@@ -101,7 +100,7 @@ def replay(spec: SwitchSpec, needed: int) -> dict[str, Any]:
     return {
         "packets": kept,
         "packets_for_full_rate": needed,
-        "bytes": DATA_COUNT * kept * packet,
+        "bytes": len(spec.protocol.buffers) * kept * packet,
     }
 
 

@@ -267,7 +267,6 @@ def _draw(result: Any, path: Path) -> None:
 
 def _routing_report(spec: "SwitchSpec", result: Any, generation: int) -> dict[str, Any]:
     from fred_hw.control.phase_entry import entry_word
-    from fred_hw.protocol import DATA_CIRCUITS
 
     configuration = result.configuration
 
@@ -288,7 +287,9 @@ def _routing_report(spec: "SwitchSpec", result: Any, generation: int) -> dict[st
         else {"word": f"{configuration.pack():#x}", **configuration.to_dict()},
         "entries": None
         if configuration is None
-        else {name: f"{word(circuit):#x}" for circuit, name in enumerate(DATA_CIRCUITS)},
+        else {
+            name: f"{word(circuit):#x}" for circuit, name in enumerate(spec.protocol.channels.names)
+        },
     }
 
 

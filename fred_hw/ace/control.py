@@ -10,7 +10,7 @@ from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_ax
 from fred_hw.control.common_registers import COUNT_BITS
 from fred_hw.gates.select import any_of
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -43,25 +43,25 @@ class AceControl(Unit):
     """AXI4-Lite slave, see ``axi_lite_members``."""
     irq = member(Out, 1)
     """High while an enabled bit of ERROR or DONE is set."""
-    valid = member(Out, DATA_COUNT)
+    valid = member(Out, per_class)
     """Channels whose queue gets the prepared descriptor."""
-    ready = member(In, DATA_COUNT)
+    ready = member(In, per_class)
     """Queues with space."""
     work: data.View = member(Out, lambda u: work_layout(u.spec))
     """The prepared descriptor."""
-    busy = member(In, DATA_COUNT)
+    busy = member(In, per_class)
     """Channels that execute a descriptor."""
-    done = member(In, DATA_COUNT)
+    done = member(In, per_class)
     """Channels that end a descriptor."""
-    idle = member(In, DATA_COUNT)
+    idle = member(In, per_class)
     """Channels whose packets are all acknowledged."""
     up = member(In, 1)
     """The link is up."""
     address = member(Out, lambda u: u.spec.protocol.fields["source"])
     """Address of this endpoint in the fabric."""
-    send_clear = member(Out, DATA_COUNT)
+    send_clear = member(Out, per_class)
     """Start the numbers of a channel's sent flow at 0."""
-    receive_clear = member(Out, DATA_COUNT)
+    receive_clear = member(Out, per_class)
     """Start the numbers of a channel's received flow at 0."""
     forget = member(Out, lambda u: u.spec.protocol.phases)
     """Phases whose numbers start at 0. None of them is in use: no descriptor of the phase is
@@ -99,7 +99,7 @@ class AceControl(Unit):
         refused = self._forget(m, registers, prepare)
         raised = self._errors(m, registers, prepare, refused, entry_refused)
         completed = []
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             count = Signal(COUNT_BITS, name=f"completed_{name}")
             m.d.sync += count.eq(count + self.done[k])
             completed.append(count)
@@ -187,7 +187,7 @@ class AceControl(Unit):
     def _phases_in_use(self, m: Module, prepare: AcePrepare) -> list[Signal]:
         """Return for each circuit the phases of descriptors that it got since it was at rest."""
         circuits: list[Signal] = []
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             used = Signal.like(self.forget, name=f"{name}_phases")
             keeps = (self.busy[k] | ~self.idle[k]).replicate(len(used))
             gets = self.valid[k].replicate(len(used))

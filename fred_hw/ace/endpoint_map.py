@@ -14,8 +14,10 @@ from fred_hw.control.common_registers import (
 )
 from fred_hw.control.registers import WORD_BITS, Field, Register, RegisterMap
 from fred_hw.endpoint_spec import MOST_MEMBERS
-from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, DATA_COUNT, FULL_GENERATION_BITS
+from fred_hw.per_class import channels_of, per_class
+from fred_hw.protocol import ADDRESSES, FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .operations import EXCHANGE_REDUCE, OPERATIONS
 from .schedule_entry import CYCLE_BITS, DEPENDENCIES, TABLE_STEP_BITS
@@ -82,7 +84,7 @@ def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     """Return the registers of an endpoint; addresses are the same for all endpoints."""
     registers = (
         *_identity(spec),
-        *_state(),
+        *_state(spec),
         *_errors(spec),
         *_descriptor(spec),
         _forget(spec.protocol.phases),
@@ -126,14 +128,15 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
     )
 
 
-def _circuits(access: str, text: str) -> tuple[Field, ...]:
+def _circuits(spec: SwitchSpec, access: str, text: str) -> tuple[Field, ...]:
     return tuple(
         Field(name, place, 1, access, text.format(name.upper()))
-        for place, name in enumerate(DATA_CIRCUITS)
+        for place, name in enumerate(channels_of(spec).names)
     )
 
 
-def _state() -> tuple[Register, ...]:
+def _state(spec: SwitchSpec) -> tuple[Register, ...]:
+    bits = per_class(spec)
     return (
         Register(
             "STATUS",
@@ -142,9 +145,9 @@ def _state() -> tuple[Register, ...]:
             (
                 Field("up", 0, 1, "ro", "Whether the link is up"),
                 Field("preparing", 1, 1, "ro", "Whether a descriptor is prepared"),
-                Field("busy", 4, 3, "ro", "Circuits with a descriptor under way or waiting"),
-                Field("idle", 8, 3, "ro", "Circuits on which all that was sent is acknowledged"),
-                Field("full", 12, 3, "ro", "Circuits whose queue of descriptors is full"),
+                Field("busy", 4, bits, "ro", "Circuits with a descriptor under way or waiting"),
+                Field("idle", 8, bits, "ro", "Circuits on which all that was sent is acknowledged"),
+                Field("full", 12, bits, "ro", "Circuits whose queue of descriptors is full"),
             ),
         ),
         control_register(0x14),
@@ -159,8 +162,8 @@ def _state() -> tuple[Register, ...]:
             0x1C,
             "Start the numbers of flows that are set at 0; only of circuits that are not busy",
             (
-                Field("send", 0, 3, "pulse", "Circuits whose flow out does"),
-                Field("receive", 4, 3, "pulse", "Circuits whose flow in does"),
+                Field("send", 0, bits, "pulse", "Circuits whose flow out does"),
+                Field("receive", 4, bits, "pulse", "Circuits whose flow in does"),
             ),
         ),
     )
@@ -178,20 +181,20 @@ def _errors(spec: SwitchSpec) -> tuple[Register, ...]:
             "DONE",
             0x28,
             "Circuits that have ended a descriptor since their bits were cleared",
-            _circuits("w1c", "Whether {} has"),
+            _circuits(spec, "w1c", "Whether {} has"),
         ),
         Register(
             "DONE_ENABLE",
             0x2C,
             "Bits of DONE that raise the interrupt",
-            _circuits("rw", "Whether that of {} does"),
+            _circuits(spec, "rw", "Whether that of {} does"),
         ),
         word(
             "COMPLETED",
             0x30,
             "ro",
             "Descriptors that each circuit has ended, modulo 2^32",
-            DATA_COUNT,
+            per_class(spec),
         ),
     )
 
@@ -207,7 +210,7 @@ def _flow(name: str, address: int, text: str) -> Register:
 
 
 def _descriptor(spec: SwitchSpec) -> tuple[Register, ...]:
-    operations, more = OPERATIONS, ()
+    operations, names, more = OPERATIONS, channels_of(spec).names, ()
     if spec.endpoint.schedule_entries:
         operations = (*OPERATIONS, EXCHANGE_REDUCE)
         what = "Whether the descriptor becomes an entry of the schedule table"
@@ -237,7 +240,7 @@ def _descriptor(spec: SwitchSpec) -> tuple[Register, ...]:
             "Queue the descriptor that the registers before this one hold",
             (
                 Field("operation", 0, 3, "pulse", "What to do", names=operations),
-                Field("circuit", 8, 2, "pulse", "Circuit that does it", names=DATA_CIRCUITS),
+                Field("circuit", 8, CLASS_BITS, "pulse", "Circuit that does it", names=names),
                 *more,
             ),
             lockable=True,

@@ -9,7 +9,7 @@ from fred_hw.endpoint.flow import flow_layout
 from fred_hw.gates.select import sum_of
 from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import array_per_class, channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -50,30 +50,28 @@ class AceEngine(Unit):
     memory: MemoryPort = member(Out, lambda u: MemoryPort.signature(u.spec))
     """Reads and writes of the NPU's memory."""
     send: list[PayloadStream] = member(
-        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        Out, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Packets to send, of each channel."""
     receive: list[PayloadStream] = member(
-        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        In, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Received packets, of each channel."""
-    send_flow: data.View = member(Out, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT))
+    send_flow: data.View = member(Out, array_per_class(lambda u: flow_layout(u.spec)))
     """Flows of the packets in ``send``."""
-    receive_flow: data.View = member(
-        Out, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT)
-    )
+    receive_flow: data.View = member(Out, array_per_class(lambda u: flow_layout(u.spec)))
     """Flows of the packets in ``receive``."""
-    send_clear = member(Out, DATA_COUNT)
+    send_clear = member(Out, per_class)
     """See ``Endpoint``."""
-    receive_clear = member(Out, DATA_COUNT)
+    receive_clear = member(Out, per_class)
     """See ``Endpoint``."""
     forget = member(Out, lambda u: u.spec.protocol.phases)
     """See ``Endpoint``."""
-    receive_enough = member(Out, DATA_COUNT)
+    receive_enough = member(Out, per_class)
     """See ``Endpoint``."""
-    receive_came = member(In, DATA_COUNT)
+    receive_came = member(In, per_class)
     """See ``Endpoint``."""
-    idle = member(In, DATA_COUNT)
+    idle = member(In, per_class)
     """See ``Endpoint``."""
     up = member(In, 1)
     """See ``Endpoint``."""
@@ -120,7 +118,7 @@ class AceEngine(Unit):
             control.partner.eq(self.partner),
             control.link.eq(self.link),
         ]
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             channel = place(m, f"channel_{name}", AceChannel(spec=self.spec))
             for prefix, reader in readers.items():
                 wiring.connect(m, getattr(channel, f"{prefix}requests"), reader.i[k])

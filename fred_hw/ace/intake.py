@@ -9,7 +9,7 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -40,10 +40,10 @@ class AceIntake(Unit):
     Reset : forgets all flits.
     """
 
-    words: list[ReceiveWord] = member(In, lambda u: ReceiveWord.signature(u.spec), array=DATA_COUNT)
+    words: list[ReceiveWord] = member(In, lambda u: ReceiveWord.signature(u.spec), array=per_class)
     """The next flit that each channel expects."""
     receive: list[PayloadStream] = member(
-        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        In, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Flits from the link."""
     operand: SlotRead = member(Out, lambda u: SlotRead.signature(u.spec))
@@ -100,7 +100,7 @@ class AceIntake(Unit):
         """Register a flit, if there is one, together with its properties."""
         valid = Signal(name=f"valid_{name}")
         about = Signal(len(what), name=f"what_{name}", reset_less=True)
-        of = Signal(DATA_COUNT, name=f"circuit_{name}", reset_less=True)
+        of = Signal(per_class(self), name=f"circuit_{name}", reset_less=True)
         m.d.sync += [valid.eq(there), about.eq(what), of.eq(circuit)]
         if now is None:
             return Signal(), valid, about, of
@@ -111,7 +111,7 @@ class AceIntake(Unit):
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
         """Return the virtual channel whose flit is accepted, and the one that is examined."""
         wanting, chosen, recent, take = (
-            Signal(DATA_COUNT, name=name) for name in ("wanting", "chosen", "recent", "take")
+            Signal(per_class(self), name=name) for name in ("wanting", "chosen", "recent", "take")
         )
         reserved, space = Signal(range(WRITES + 1)), Signal(init=1)
         m.d.comb += [
@@ -128,7 +128,7 @@ class AceIntake(Unit):
         ]
         with m.If(take.any()):
             m.d.sync += recent.eq(take)
-        stores = Signal(DATA_COUNT)
+        stores = Signal(per_class(self))
         m.d.comb += stores.eq(take & Cat(word.payload.store for word in self.words))
         gone = self.write.valid & self.write.ready
         with m.If(stores.any() & ~gone):
@@ -142,7 +142,7 @@ class AceIntake(Unit):
         self, m: Module, flit: Value, there: Value, what: data.View, circuit: Value
     ) -> None:
         """Write a flit to its slot or to the memory queue, and signal the end of a message."""
-        layout = data.StructLayout({"circuit": DATA_COUNT, "write": write_layout(self.spec)})
+        layout = data.StructLayout({"circuit": per_class(self), "write": write_layout(self.spec)})
         queue = place(m, "queue", Fifo(shape=layout, depth=WRITES))
         head = queue.o.payload
         m.d.comb += [

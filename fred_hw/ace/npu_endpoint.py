@@ -8,7 +8,8 @@ from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members, stream_members
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
+from fred_hw.per_class import per_class
+from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -101,7 +102,7 @@ class NpuEndpoint(Unit):
             for name in AXIS_WIRES:
                 own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
                 m.d.comb += inner.eq(own) if (side == "s") != (name == AXIS_BACK) else own.eq(inner)
-        for k in range(DATA_COUNT):
+        for k in range(per_class(self)):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])
         m.d.comb += [

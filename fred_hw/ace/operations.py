@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from fred_hw.checks import check_choice, check_int
 from fred_hw.endpoint_spec import MOST_MEMBERS
-from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, FULL_GENERATIONS
+from fred_hw.protocol import ADDRESSES, FULL_GENERATIONS
+from fred_hw.virtual_channels import class_number
 
 __all__ = [
     "EXCHANGE_REDUCE",
@@ -119,7 +120,7 @@ class Descriptor:
     ----------
     operation, circuit : str
         Operation, one of ``OPERATIONS`` except "none", or ``EXCHANGE_REDUCE``; and virtual channel,
-        one of ``DATA_CIRCUITS``.
+        an urgency class.
     source, destination : Buffer, optional
         Data to send or reduce, and place of the results. All-gathers are in place: the block of
         this endpoint is read from ``source`` and not written, so both buffers are usually the same.
@@ -140,7 +141,7 @@ class Descriptor:
 
     def __post_init__(self) -> None:
         check_choice("operation of a descriptor", self.operation, _ALL[1:])
-        check_choice("circuit of a descriptor", self.circuit, DATA_CIRCUITS)
+        class_number(self.circuit)
         if (self.ring is not None) != (self.operation in RINGS):
             raise ValueError(
                 f"ring of a descriptor must be given with {', '.join(RINGS)}, and only with them, "
@@ -171,7 +172,7 @@ class Descriptor:
             ]
         for name, flow in (("SEND_FLOW", self.send), ("RECEIVE_FLOW", self.receive)):
             words.append((name, 0, NO_FLOW if flow is None else flow.word))
-        command = _ALL.index(self.operation) | DATA_CIRCUITS.index(self.circuit) << 8
+        command = _ALL.index(self.operation) | class_number(self.circuit) << 8
         return [*words, ("COMMAND", 0, command)]
 
 

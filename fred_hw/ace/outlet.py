@@ -7,7 +7,7 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -36,12 +36,12 @@ class AceOutlet(Unit):
     Reset : forgets all flits.
     """
 
-    words: list[SendWord] = member(In, lambda u: SendWord.signature(u.spec), array=DATA_COUNT)
+    words: list[SendWord] = member(In, lambda u: SendWord.signature(u.spec), array=per_class)
     """The next flit that each channel has to send."""
     slots: SlotRead = member(Out, lambda u: SlotRead.signature(u.spec))
     """Reads of slots."""
     send: list[PayloadStream] = member(
-        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        Out, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Flits to the link."""
 
@@ -52,11 +52,11 @@ class AceOutlet(Unit):
 
     def build(self, m: Module) -> None:
         wanting, chosen, recent, take, came, space = (
-            Signal(DATA_COUNT, name=name)
+            Signal(per_class(self), name=name)
             for name in ("wanting", "chosen", "recent", "take", "came", "space")
         )
         last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
-        there = Signal(DATA_COUNT)
+        there = Signal(per_class(self))
         slots = self.slots
         m.d.comb += [
             wanting.eq(Cat(word.valid for word in self.words) & space),
@@ -65,7 +65,7 @@ class AceOutlet(Unit):
             slots.circuit.eq(chosen),
             slots.slot.eq(one_hot_mux(chosen, [word.slot for word in self.words])),
             slots.place.eq(one_hot_mux(chosen, [word.place for word in self.words])),
-            take.eq(chosen & slots.ready.replicate(DATA_COUNT)),
+            take.eq(chosen & slots.ready.replicate(per_class(self))),
             *(word.take.eq(take[k]) for k, word in enumerate(self.words)),
         ]
         m.d.sync += [

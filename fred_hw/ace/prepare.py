@@ -12,9 +12,11 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import selected
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT, FULL_GENERATION_BITS
+from fred_hw.per_class import per_class
+from fred_hw.protocol import FULL_GENERATION_BITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .exchange_reduce import convert_exchange_reduce
 from .operations import OPERATIONS
@@ -89,7 +91,7 @@ class AcePrepare(Unit):
 
     operation = member(In, 3)
     """An operation other than 0 begins the preparation of a descriptor, unless ``busy`` is high."""
-    circuit = member(In, 2)
+    circuit = member(In, CLASS_BITS)
     """Virtual channel of the descriptor."""
     descriptor: data.View = member(In, descriptor_layout())
     """The other fields of the descriptor, in the same cycle as the operation."""
@@ -99,9 +101,9 @@ class AcePrepare(Unit):
     """A descriptor is being prepared."""
     phases = member(Out, lambda u: u.spec.protocol.phases)
     """Phases that the descriptor in preparation names."""
-    valid = member(Out, DATA_COUNT)
+    valid = member(Out, per_class)
     """One bit for a cycle when a descriptor is prepared."""
-    ready = member(In, DATA_COUNT)
+    ready = member(In, per_class)
     """Virtual channels whose queue of descriptors has space."""
     o: data.View = member(Out, lambda u: work_layout(u.spec))
     """The prepared descriptor."""
@@ -120,7 +122,7 @@ class AcePrepare(Unit):
         layout = descriptor_layout()
         asked = _Asked(
             operation=Signal(3, name="kind"),
-            circuit=Signal(2, name="for_circuit"),
+            circuit=Signal(CLASS_BITS, name="for_circuit"),
             rest=data.View(layout, Signal(layout.size, name="asked", reset_less=True)),
             is_ring=Signal(name="is_ring"),
         )
@@ -179,7 +181,7 @@ class AcePrepare(Unit):
         )
 
     def _bit(self, circuit: Value) -> Value:
-        return Cat(circuit == k for k in range(DATA_COUNT))
+        return Cat(circuit == k for k in range(per_class(self)))
 
     def _other_generation(self, m: Module, asked: _Asked) -> Value:
         """Return, a cycle later, whether a phase is used with a different generation than before.
@@ -266,7 +268,7 @@ class AcePrepare(Unit):
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
-                    (operation >= self._operations) | (circuit >= DATA_COUNT),
+                    (operation >= self._operations) | (circuit >= per_class(self)),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow | other_generation | (moves & unnamed),
                     moves & (large_any | (is_ring & ring)),

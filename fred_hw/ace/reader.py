@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -21,7 +21,7 @@ __all__ = ["AceReader", "load_layout"]
 def load_layout(spec: SwitchSpec) -> StructLayout:
     """Return the layout of a flit for a slot in the partition of a virtual channel."""
     fields = {
-        "circuit": DATA_COUNT,
+        "circuit": per_class(spec),
         "slot": slot_bits(spec),
         "place": place_bits(spec),
         "data": spec.data_width,
@@ -46,7 +46,7 @@ class AceReader(Unit):
     """
 
     i: list[stream.Interface] = member(
-        In, lambda u: stream.Signature(request_layout(u.spec)), array=DATA_COUNT
+        In, lambda u: stream.Signature(request_layout(u.spec)), array=per_class
     )
     """Reads of each circuit, a mark at the last of each part or in its place."""
     read: stream.Interface = member(Out, lambda u: stream.Signature(word_bits(u.spec)))
@@ -59,9 +59,9 @@ class AceReader(Unit):
     """The word is taken."""
     o: View = member(Out, lambda u: load_layout(u.spec))
     """The word, and its place."""
-    begun = member(Out, DATA_COUNT)
+    begun = member(Out, per_class)
     """High for a cycle when the first part of a chunk of the channel is taken."""
-    loaded = member(Out, DATA_COUNT)
+    loaded = member(Out, per_class)
     """High for a cycle when another part of a chunk of the channel is taken."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -76,14 +76,14 @@ class AceReader(Unit):
                 "reads": 1,
                 "mark": 1,
                 "first": 1,
-                "circuit": DATA_COUNT,
+                "circuit": per_class(self),
                 "slot": slot_bits(spec),
                 "place": place_bits(spec),
             }
         )
         depth = max(2, spec.endpoint.memory_reads)
         tags = place(m, "tags", Fifo(shape=tag, depth=depth))
-        chosen, recent = Signal(DATA_COUNT), Signal(DATA_COUNT)
+        chosen, recent = Signal(per_class(self)), Signal(per_class(self))
         wanting = Cat(one.valid for one in self.i)
         asked = View(request_layout(spec), Signal(request_layout(spec).size, name="asked"))
         take = Signal()
@@ -128,8 +128,8 @@ class AceReader(Unit):
                 self.o.place.eq(head.place),
                 self.o.data.eq(self.data.payload),
             ]
-        complete = self.o.circuit & (ends & moves).replicate(DATA_COUNT)
+        complete = self.o.circuit & (ends & moves).replicate(per_class(self))
         m.d.comb += [
-            self.begun.eq(complete & first.replicate(DATA_COUNT)),
-            self.loaded.eq(complete & (~first).replicate(DATA_COUNT)),
+            self.begun.eq(complete & first.replicate(per_class(self))),
+            self.loaded.eq(complete & (~first).replicate(per_class(self))),
         ]

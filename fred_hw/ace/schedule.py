@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import first_of, one_hot_mux, selected
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -77,21 +77,21 @@ class AceSchedule(Unit):
     """The descriptor becomes an entry."""
     conditions: data.View = member(In, conditions_layout())
     """Conditions of the entry."""
-    given = member(In, DATA_COUNT)
+    given = member(In, per_class)
     """Virtual channels for which a prepared descriptor is given."""
     i: data.View = member(In, lambda u: work_layout(u.spec))
     """The prepared descriptor."""
-    taken = member(Out, DATA_COUNT)
+    taken = member(Out, per_class)
     """Virtual channels for which a descriptor may come."""
-    valid = member(Out, DATA_COUNT)
+    valid = member(Out, per_class)
     """Virtual channels whose queue gets a descriptor."""
     o: data.View = member(Out, lambda u: work_layout(u.spec))
     """The descriptor."""
-    space = member(In, DATA_COUNT)
+    space = member(In, per_class)
     """Queues with space."""
-    busy = member(In, DATA_COUNT)
+    busy = member(In, per_class)
     """Virtual channels with a descriptor under way or waiting."""
-    done = member(In, DATA_COUNT)
+    done = member(In, per_class)
     """Virtual channels that end a descriptor."""
     step_cycles = member(In, CYCLE_BITS)
     """Estimated time of a step [cycles]; constant while the schedule runs."""
@@ -117,7 +117,7 @@ class AceSchedule(Unit):
     def build(self, m: Module) -> None:
         layout = conditions_layout()
         entry = data.StructLayout(
-            {"conditions": layout, "circuit": DATA_COUNT, "work": work_layout(self.spec)}
+            {"conditions": layout, "circuit": per_class(self), "work": work_layout(self.spec)}
         )
         memory = Memory(shape=entry, depth=max(2, self.spec.endpoint.schedule_entries), init=[])
         m.submodules.entries = memory
@@ -140,14 +140,16 @@ class AceSchedule(Unit):
             self.taken.eq(
                 Mux(
                     loads,
-                    (self.entries != self.spec.endpoint.schedule_entries).replicate(DATA_COUNT),
+                    (self.entries != self.spec.endpoint.schedule_entries).replicate(
+                        per_class(self)
+                    ),
                     self.space,
                 )
             ),
             self.o.eq(Mux(self.running, head.work.as_value(), Value.cast(self.i))),
         ]
         issues, ended, under_way = (
-            Signal(DATA_COUNT, name=name) for name in ("issues", "ended", "under_way")
+            Signal(per_class(self), name=name) for name in ("issues", "ended", "under_way")
         )
         m.d.sync += under_way.eq((under_way | issues) & ~ended)
         with m.If(self.running):
@@ -194,9 +196,9 @@ class AceSchedule(Unit):
         """
         issues, under_way, ended = state
         layout = data.StructLayout({"tree": _TREE_BITS, "sets": DEPENDENCIES})
-        done = Signal(DATA_COUNT, name="completed")
+        done = Signal(per_class(self), name="completed")
         own: list[Value] = []
-        for k in range(DATA_COUNT):
+        for k in range(per_class(self)):
             one = data.View(layout, Signal(layout.size, name=f"under_way_{k}", reset_less=True))
             with m.If(issues[k]):
                 m.d.sync += [

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, one_hot_mux
 from fred_hw.member import Bundle, member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -27,7 +27,7 @@ class SlotRead(Bundle):
     """A read."""
     ready = member(In, 1)
     """Whether the read is done."""
-    circuit = member(Out, DATA_COUNT)
+    circuit = member(Out, per_class)
     """Virtual channel, one bit."""
     slot = member(Out, slot_bits)
     """Slot of the channel's partition."""
@@ -108,8 +108,8 @@ class AceScratchpad(Unit):
         words: list[Value] = []
         readers = {"operand": self.operand, "send": self.send}
         halves = spec.endpoint.read_ports
-        banks = product(range(DATA_COUNT), range(spec.endpoint.slots), range(halves))
-        count = DATA_COUNT * spec.endpoint.slots * halves
+        banks = product(range(per_class(self)), range(spec.endpoint.slots), range(halves))
+        count = per_class(self) * spec.endpoint.slots * halves
         chosen = {name: Signal(count, name=f"{name}_chosen", reset_less=True) for name in readers}
         for index, bank in enumerate(banks):
             # A memory may be no smaller than two words.

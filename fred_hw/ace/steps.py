@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import class_number
 
 from .endpoint_map import endpoint_map
 from .operations import Buffer, Descriptor
@@ -117,7 +117,7 @@ class EndpointProgram(ABC):
         """Return the steps that queue a descriptor once the queue has space."""
         registers = endpoint_map(self.link)
         status = registers.register("STATUS").address
-        full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
+        full = 1 << _FULL + class_number(descriptor.circuit)
         steps = [Step(status, 0, full | _PREPARING)]
         for register, word, value in descriptor.writes(self.link.data_width // 8):
             steps.append(Step(registers.register(register).address + 4 * word, value))
@@ -126,4 +126,4 @@ class EndpointProgram(ABC):
     def completed(self, circuit: str) -> int:
         """Return the address of COMPLETED for a virtual channel."""
         registers = endpoint_map(self.link)
-        return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)
+        return registers.register("COMPLETED").address + 4 * class_number(circuit)

@@ -7,9 +7,10 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
-from fred_hw.protocol import DATA_COUNT, FULL_GENERATIONS, GENERATION_BITS, GENERATIONS
+from fred_hw.protocol import FULL_GENERATIONS, GENERATION_BITS, GENERATIONS
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import CLASS_BITS
 
 __all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 
@@ -26,7 +27,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
         "configuration": configuration_width(spec.ports, spec.middle_switches),
         "inputs": flow * spec.ports,
         "outputs": flow * spec.ports,
-        "circuit": 2,
+        "circuit": CLASS_BITS,
         "used": 1,
         "generation": GENERATION_BITS,
     }
@@ -61,7 +62,7 @@ def entry_word(
     flows : sequence of Flow
         Flows with disjoint inputs and disjoint outputs.
     circuit : int
-        0 MP, 1 PP, 2 DP.
+        Number of the urgency class, 0 for the most urgent one.
     generation : int
         One more than that of the previous entry, 0 to 65,535. The entry holds its lowest bits.
 
@@ -72,8 +73,9 @@ def entry_word(
         configuration does not route exactly the inputs of its flow to each output, for example if
         it joins two flows.
     """
-    if not 0 <= circuit < DATA_COUNT:
-        raise ValueError(f"circuit must be 0 to {DATA_COUNT - 1}, not {circuit}")
+    if circuit not in range(spec.protocol.urgency_classes):
+        most = spec.protocol.urgency_classes - 1
+        raise ValueError(f"circuit must be 0 to {most}, not {circuit}")
     check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
     if (configuration.ports, configuration.middle_switches) != (spec.ports, spec.middle_switches):
         raise ValueError(

@@ -12,7 +12,7 @@ from fred_hw.link.message import Message
 from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.link.session import LinkSession, join_session
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import array_per_class, channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -60,40 +60,38 @@ class Endpoint(Unit):
     ``s_axis_tready`` is always high. ``s_axis_tlast`` is ignored, since the header has the same
     information."""
     send: list[PayloadStream] = member(
-        In, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        In, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Packets to send on channel c: 0 MP, 1 PP, 2 DP."""
-    send_flow: data.View = member(In, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT))
+    send_flow: data.View = member(In, array_per_class(lambda u: flow_layout(u.spec)))
     """Flow of each channel, that of channel 0 in the low bits: its generation, the destination of
     unicasts, and the phase (``phases`` for unicasts). Constant while the channel's ``idle`` is low;
     a flow of a new generation starts with number 0."""
-    send_clear = member(In, DATA_COUNT)
+    send_clear = member(In, per_class)
     """Restart the flow's numbers at 0 when the phase is written into the switch; only while
     ``idle``, with no flit offered, and not in the cycle in which the flow changes."""
     receive: list[PayloadStream] = member(
-        Out, lambda u: PayloadStream.signature(u.spec), array=DATA_COUNT
+        Out, lambda u: PayloadStream.signature(u.spec), array=per_class
     )
     """Packets received on channel c. While ``ready`` is low, only this channel runs out of
     credits."""
-    receive_flow: data.View = member(
-        In, lambda u: data.ArrayLayout(flow_layout(u.spec), DATA_COUNT)
-    )
+    receive_flow: data.View = member(In, array_per_class(lambda u: flow_layout(u.spec)))
     """Flow of each channel, as ``send_flow``, with the source of unicasts. Each flow resumes where
     it stopped, also within a packet; packets of other generations are dropped."""
-    receive_clear = member(In, DATA_COUNT)
+    receive_clear = member(In, per_class)
     """Restart the flow's numbers at 0; not in the cycle in which the flow changes."""
     forget = member(In, lambda u: u.spec.protocol.phases)
     """High for a cycle for each phase that is rewritten in the switch: its numbers restart at 0 on
     all channels. A configured flow of the phase must be at rest, as for ``send_clear`` and
     ``receive_clear``."""
-    receive_enough = member(In, DATA_COUNT)
+    receive_enough = member(In, per_class)
     """Accept no flit of the channel: flits are dropped, and requested again when it falls. 0 if
     unused."""
-    receive_came = member(Out, DATA_COUNT)
+    receive_came = member(Out, per_class)
     """High for a cycle for each flit that is accepted for ``receive``."""
-    idle = member(Out, DATA_COUNT)
+    idle = member(Out, per_class)
     """Whether all accepted packets are acknowledged."""
-    rewinds = member(Out, DATA_COUNT)
+    rewinds = member(Out, per_class)
     """High for a cycle when packets of a channel will be retransmitted."""
     dropped = member(Out, 1)
     """High for a cycle for each flit that has a wrong CRC, or does not continue its packet."""
@@ -157,7 +155,7 @@ class Endpoint(Unit):
         self, m: Module, received: Message, transmitter: Transmitter, crowding: data.View | None
     ) -> None:
         """Place the source of each virtual channel's flow."""
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
             if crowding is not None:
                 m.d.comb += sender.crowding.eq(crowding)
@@ -177,7 +175,7 @@ class Endpoint(Unit):
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
-        dropped, incoming = Signal(), Signal(DATA_COUNT)
+        dropped, incoming = Signal(), Signal(per_class(self))
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
             dropped.eq(deframer.dropped),
@@ -187,7 +185,7 @@ class Endpoint(Unit):
             m.d.sync += pause.eq(0)
         with m.Elif(pause != self.spec.protocol.quiet_cycles):
             m.d.sync += pause.eq(pause + 1)
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
             wiring.connect(m, deframer.o[k], receiver.i)
             wiring.connect(m, received, receiver.ask)
@@ -208,13 +206,17 @@ class Endpoint(Unit):
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
         """Offer control messages one at a time, the most urgent virtual channel's first."""
-        message, offers, taken = transmitter.message, Signal(DATA_COUNT), Signal(DATA_COUNT)
+        message, offers, taken = (
+            transmitter.message,
+            Signal(per_class(self)),
+            Signal(per_class(self)),
+        )
         valid, load = Signal(), Signal()
         held = Signal(message.payload.shape(), reset_less=True)
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),
             load.eq(~valid | message.ready),
-            taken.eq(first_of(m, "offers", offers) & load.replicate(DATA_COUNT)),
+            taken.eq(first_of(m, "offers", offers) & load.replicate(per_class(self))),
             message.valid.eq(valid),
             message.payload.eq(held),
             *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),

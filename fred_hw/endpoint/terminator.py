@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members, axis_widths, stream_members
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -26,7 +26,7 @@ def _channel_members(spec: SwitchSpec) -> dict[str, Member]:
     widths, flow = axis_widths(spec.data_width), flow_layout(spec)
     packets = {wire: widths[wire] for wire in ("tdata", "tvalid", "tready", "tlast")}
     found: dict[str, Member] = {}
-    for name in DATA_CIRCUITS:
+    for name in channels_of(spec).names:
         found |= stream_members(f"s_axis_{name}", In, {**packets, "tdest": flow})
         found |= stream_members(f"m_axis_{name}", Out, packets)
         found[f"receive_flow_{name}"] = In(flow)
@@ -73,9 +73,9 @@ class LinkTerminator(Unit):
     """See ``LinkSession``."""
     forget = member(In, lambda u: u.spec.protocol.phases)
     """As of ``Endpoint``; 0 if phases are never rewritten."""
-    idle = member(Out, DATA_COUNT)
+    idle = member(Out, per_class)
     """Whether all packets taken on each channel are acknowledged."""
-    rewinds = member(Out, DATA_COUNT)
+    rewinds = member(Out, per_class)
     """High for a cycle when packets of a channel will be retransmitted."""
     up = member(Out, 1)
     """Whether the link is up."""
@@ -99,7 +99,7 @@ class LinkTerminator(Unit):
             for name in AXIS_WIRES:
                 own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
                 m.d.comb += inner.eq(own) if (side == "s") != (name == AXIS_BACK) else own.eq(inner)
-        for k, name in enumerate(DATA_CIRCUITS):
+        for k, name in enumerate(channels_of(self).names):
             self._send(m, link, k, name)
             self._receive(m, link, k, name)
         m.d.comb += [

@@ -11,7 +11,7 @@ from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import Sending, Session
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -45,7 +45,7 @@ class Transmitter(Unit):
     reset with it.
     """
 
-    i: list[Departure] = member(In, lambda u: Departure.signature(u.spec), array=DATA_COUNT)
+    i: list[Departure] = member(In, lambda u: Departure.signature(u.spec), array=per_class)
     """Flits from the ``FlowSender`` of each channel."""
     credit: Credits = member(In, lambda u: Credits.signature(u.spec))
     """Credits from the ``Deframer`` of the other direction."""
@@ -73,17 +73,21 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(DATA_COUNT)  # packet being sent
-        waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
-        chosen, held = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
+        busy, circuit = Signal(), Signal(per_class(self))  # packet being sent
+        waiting, ends, take = (
+            Signal(per_class(self)),
+            Signal(per_class(self)),
+            Signal(per_class(self)),
+        )
+        chosen, held = Signal(per_class(self)), Signal(range(DEPTH + 1))
         valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
             chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.space))),
-            take.eq(chosen & (held < DEPTH).replicate(DATA_COUNT)),
+            take.eq(chosen & (held < DEPTH).replicate(per_class(self))),
             sender.wanted.eq(waiting),
-            sender.start.eq(take & ~busy.replicate(DATA_COUNT)),
+            sender.start.eq(take & ~busy.replicate(per_class(self))),
             sender.length.eq(one_hot_mux(chosen, [flow.length for flow in self.i])),
             *(flow.take.eq(take[number]) for number, flow in enumerate(self.i)),
         ]
@@ -99,6 +103,6 @@ class Transmitter(Unit):
             frame.descriptor.eq(one_hot_mux(circuit, [flow.descriptor for flow in self.i])),
             frame.link_sequence.eq(sender.link_sequence),
         ]
-        for number in range(DATA_COUNT):
+        for number in range(per_class(self)):
             with m.If(circuit[number]):
                 m.d.comb += frame.circuit.eq(number)

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
-from fred_hw.protocol import channels_suffix
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -60,8 +59,7 @@ class CircuitCredits(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitCredits", spec)
         protocol = spec.protocol
-        each = channels_suffix(protocol.channels)
-        sizes = f"b{protocol.buffer_packets}_k{protocol.packet_flits}{each}"
+        sizes = f"b{protocol.buffer_packets}_k{protocol.packet_flits}{protocol.channels.suffix}"
         self.unit_name = f"circuit_credits_{sizes}"
         super().__init__()
 

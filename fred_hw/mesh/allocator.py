@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Module
 
-from fred_hw.checks import check_int
-from fred_hw.protocol import channels_suffix
+from fred_hw.checks import check_int, check_kind
 from fred_hw.switch.matching import Matching
+from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 
 __all__ = ["Allocator"]
 
@@ -24,8 +24,8 @@ class Allocator(Matching):
     ----------
     ports : int
         Ports P, 2 or more.
-    channels : int, optional
-        Virtual channels of each urgency class, 1 or 2: inputs have B buffers, 3 of each channel.
+    channels : VirtualChannels, optional
+        Virtual channels of the links: inputs have B buffers.
 
     Timing
     ------
@@ -40,10 +40,10 @@ class Allocator(Matching):
         The parameter has a wrong type, or is out of range.
     """
 
-    def __init__(self, *, ports: int, channels: int = 1) -> None:
+    def __init__(self, *, ports: int, channels: VirtualChannels = DEFAULT_CHANNELS) -> None:
         self.port_count = check_int("Allocator ports", ports, minimum=2)
-        self.channels = check_int("Allocator channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"allocator_p{ports}{channels_suffix(channels)}"
+        self.channels = check_kind("Allocator channels", channels, VirtualChannels)
+        self.unit_name = f"allocator_p{ports}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:

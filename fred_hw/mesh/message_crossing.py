@@ -8,6 +8,7 @@ from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_stream
 from fred_hw.member import member
+from fred_hw.per_class import channels_of
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.message_queue import MessageQueue
 from fred_hw.switch.ports.signatures import port_bits
@@ -63,11 +64,16 @@ class MessageCrossing(Unit):
 
     def build(self, m: Module) -> None:
         ports, bits = range(self.spec.ports), port_bits(self.spec)
-        fields = dict(message_layout(self.spec).members)
+        fields, channels = dict(message_layout(self.spec).members), channels_of(self)
         own = {name: fields[name] for name in FIELDS}
         with_exit = data.StructLayout({**own, "exit": bits})
-        ins = [place(m, f"in_{k}", MessageQueue(layout=with_exit)) for k in ports]
-        outs = [place(m, f"out_{k}", MessageQueue(layout=data.StructLayout(own))) for k in ports]
+        ins = [
+            place(m, f"in_{k}", MessageQueue(layout=with_exit, channels=channels)) for k in ports
+        ]
+        outs = [
+            place(m, f"out_{k}", MessageQueue(layout=data.StructLayout(own), channels=channels))
+            for k in ports
+        ]
         for k, queue in enumerate(ins):
             came = self.i[k].payload
             m.d.comb += [

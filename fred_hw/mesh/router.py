@@ -12,7 +12,8 @@ from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES, crowding_layout
 from fred_hw.link.session import LinkSession, join_session
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
+from fred_hw.per_class import buffer_number, per_class
+from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.unicast_sequencer import UnicastSequencer
 from fred_hw.unit import Unit, place
@@ -161,7 +162,7 @@ class MeshRouter(Unit):
             spaces[k].eq(selected(_own(out, allocator.circuit_to[k]), list(out.injection.space)))
             for k, out in enumerate(outs)
         ]
-        if channels > 1:
+        if channels.each > 1:
             self._choose_channels(m, allocator)
         for k, (port, source) in enumerate(zip(ins, sources, strict=True)):
             circuit, path = _own(port, allocator.circuit_of[k]), allocator.destination_of[k]
@@ -221,7 +222,7 @@ class MeshRouter(Unit):
             "west": here.x == 0,
         }
         for k, before in enumerate(self.directions):
-            for channel in range(self.spec.protocol.channels):
+            for channel in range(self.spec.protocol.channels.each):
                 onto: list[Value] = []
                 for out in self.directions:
                     straight = OPPOSITE.get(before) == out
@@ -238,7 +239,7 @@ class MeshRouter(Unit):
         for port, name in enumerate(self.directions):
             if name not in CROWDING_PLACES:
                 continue
-            waiting = [Cat(one.head.coming[c][port] for one in ins) for c in range(DATA_COUNT)]
+            waiting = [Cat(one.head.coming[c][port] for one in ins) for c in range(per_class(self))]
             wanted = Cat(one.any() for one in waiting)
             count = wire(m, f"waiting_for_{name}", sum_of(Cat(*waiting)), width=CROWDING_BITS)
             m.d.sync += crowding[name].eq(
@@ -285,4 +286,4 @@ class MeshRouter(Unit):
 
 def _own(port: RouterInput | OutputPort, buffer: Value) -> Value:
     """Return the number of a buffer among those of a port, which may have fewer."""
-    return buffer[len(buffer) - port.spec.protocol.fields["circuit"] :]
+    return buffer[len(buffer) - buffer_number(port) :]

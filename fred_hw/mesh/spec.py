@@ -1,6 +1,7 @@
 """Specification of a mesh."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -10,8 +11,9 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.file_kinds import MESH
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.protocol import ADDRESSES, ProtocolSpec, channels_suffix, most_buffer_flits
+from fred_hw.protocol import ADDRESSES, ProtocolSpec, most_buffer_flits
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import VirtualChannels
 
 from .plan import DIRECTIONS, MeshPlan
 from .routing import ROUTINGS
@@ -144,14 +146,14 @@ class ChannelledProtocol(ProtocolSpec):
     each: int
 
     @property
-    def channels(self) -> int:
-        """Virtual channels of each urgency class."""
-        return self.each
+    def channels(self) -> VirtualChannels:
+        """The virtual channels of data."""
+        return replace(super().channels, each=self.each)
 
     @property
     def suffix(self) -> str:
         """Part of a generated name for these sizes and the number of virtual channels."""
-        return f"{super().suffix}{channels_suffix(self.each)}"
+        return f"{super().suffix}{self.channels.suffix}"
 
 
 class MeshSpec(FabricSpec, MeshShape):
@@ -192,12 +194,13 @@ class MeshSpec(FabricSpec, MeshShape):
 
     @model_validator(mode="after")
     def _has_numbers(self) -> Self:
-        channels, protocol = ROUTINGS[self.routing].channels, self.protocol
+        each, protocol = ROUTINGS[self.routing].channels, self.protocol
+        channels = replace(protocol.channels, each=each)
         most = most_buffer_flits(channels) // protocol.packet_flits
         if protocol.buffer_packets > most:
             raise refused(
                 f"protocol.buffer_packets: must be {most} or less in packets of "
-                f"{protocol.packet_flits} flits on links of {channels} virtual channels per class, "
+                f"{protocol.packet_flits} flits on links of {each} virtual channels per class, "
                 f"not {protocol.buffer_packets}"
             )
         return self

@@ -11,7 +11,6 @@ from fred_hw.ace.operations import EXCHANGE_REDUCE, Buffer, Descriptor, FlowId, 
 from fred_hw.ace.schedule_entry import CYCLE_BITS, PARENT, Arrival, ScheduleEntry
 from fred_hw.ace.steps import EndpointProgram, Step
 from fred_hw.checks import check_int
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 from .spec import MeshSpec
@@ -190,7 +189,7 @@ class TreeProgram(EndpointProgram):
     @cached_property
     def _tables(self) -> list[list[ScheduleEntry]]:
         messages = sorted(self._messages())
-        circuits = _circuits(messages)
+        circuits = _circuits(messages, self.mesh.protocol.channels.names)
         sends: dict[tuple[int, int], _Message] = {}
         receives: dict[tuple[int, int], _Message] = {}
         for one in messages:
@@ -260,7 +259,7 @@ class TreeProgram(EndpointProgram):
         return replace(entry, descriptor=descriptor)
 
 
-def _circuits(messages: Sequence[_Message]) -> dict[tuple[int, int], str]:
+def _circuits(messages: Sequence[_Message], names: Sequence[str]) -> dict[tuple[int, int], str]:
     """Return the virtual channel of each pair of source and target.
 
     A pair has one virtual channel, as no two may have the same flow. It is the one that both have
@@ -273,7 +272,7 @@ def _circuits(messages: Sequence[_Message]) -> dict[tuple[int, int], str]:
         pair = one.source, one.target
         if pair not in found:
             found[pair] = min(
-                DATA_CIRCUITS,
+                names,
                 key=lambda name: max(used[pair[0], name, "send"], used[pair[1], name, "receive"]),
             )
         used[pair[0], found[pair], "send"] = used[pair[1], found[pair], "receive"] = one.step

@@ -11,6 +11,7 @@ from fred_hw.gates.fsm import Fsm
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_stream
 from fred_hw.member import member
+from fred_hw.per_class import channels_of
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -291,7 +292,9 @@ class Acknowledger(Unit):
         """Queue a message at each of its target ports."""
         layout = message_layout(self.spec)
         for k, reply in enumerate(self.reply):
-            queue = place(m, f"replies_{k}", MessageQueue(layout=layout))
+            queue = place(
+                m, f"replies_{k}", MessageQueue(layout=layout, channels=channels_of(self))
+            )
             wiring.connect(m, queue.o, wiring.flipped(reply))
             m.d.comb += [
                 queue.i.valid.eq(answer.targets[k]),

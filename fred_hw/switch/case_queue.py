@@ -10,6 +10,7 @@ from fred_hw.gates.select import next_grant, one_hot_mux
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout
 from fred_hw.member import member
+from fred_hw.per_class import channels_of
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -109,7 +110,7 @@ class CaseQueue(Unit):
         names = message_layout(self.spec).members
         kept = data.StructLayout({**names, "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
-            queue = place(m, f"messages_{k}", MessageQueue(layout=kept))
+            queue = place(m, f"messages_{k}", MessageQueue(layout=kept, channels=channels_of(self)))
             case, own = Signal(case_layout(self.spec), name=f"reported_{k}"), queue.o.payload
             asks = own.kind == Kind.ASK
             m.d.comb += [

@@ -13,7 +13,7 @@ from fred_hw.gates.select import any_of
 from fred_hw.link.flit import LinkFlit, framed_signature
 from fred_hw.link.session import Session, join_session
 from fred_hw.member import member
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.input_port import InputPort
 from fred_hw.switch.ports.output_port import OutputPort
@@ -153,7 +153,7 @@ class SwitchCore(Unit):
     ) -> None:
         """Report waiting packets to the scheduler, and the served phases to the ports."""
         # Flows use buffer space in the same cycle; the scheduler, which is large, a cycle later.
-        spaces = [Signal(self.spec.ports, name=f"space_{name}") for name in DATA_CIRCUITS]
+        spaces = [Signal(self.spec.ports, name=f"space_{name}") for name in channels_of(self).names]
         for circuit, space in enumerate(spaces):
             m.d.sync += space.eq(Cat(out.injection.space[circuit] for out in outs))
         for k, (hints, port) in enumerate(zip(scheduler.ports, ins, strict=True)):
@@ -190,7 +190,7 @@ class SwitchCore(Unit):
                 ages.waiting.eq(port.head.waiting),
                 ages.anew.eq(port.head.anew),
                 ages.exits.eq(port.head.exits),
-                *(ages.phases[c].eq(port.head.descriptor[c].phase) for c in range(DATA_COUNT)),
+                *(ages.phases[c].eq(port.head.descriptor[c].phase) for c in range(per_class(self))),
                 ages.starts.eq(out.starts),
                 ages.circuit.eq(out.started),
                 ages.vacant.eq(out.vacant),

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.checks import check_int
+from fred_hw.checks import check_int, check_kind
 from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, channels_suffix
+from fred_hw.per_class import buffer_number, channels_of, per_buffer
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import CLASS_BITS, DEFAULT_CHANNELS, VirtualChannels
 
 __all__ = ["DestinationChoice"]
 
@@ -25,8 +26,8 @@ class DestinationChoice(Unit):
     ----------
     sources : int
         Sources, 1 or more.
-    channels : int, optional
-        Virtual channels of each class, 1 or 2. Sources and the destination have a buffer
+    channels : VirtualChannels, optional
+        Virtual channels of the links. Sources and the destination have a buffer
         for each, B in all.
 
     Timing
@@ -42,13 +43,13 @@ class DestinationChoice(Unit):
         The parameter is not an integer, or below 1.
     """
 
-    picks: list[Signal] = member(In, lambda u: u.sources, array=lambda u: DATA_COUNT * u.channels)
+    picks: list[Signal] = member(In, lambda u: u.sources, array=per_buffer)
     """For each buffer the sources that may send a packet of it next."""
-    coming: list[Signal] = member(In, lambda u: u.sources, array=lambda u: DATA_COUNT * u.channels)
+    coming: list[Signal] = member(In, lambda u: u.sources, array=per_buffer)
     """For each buffer the sources whose packet in it has this destination. A source in both
     ``picks`` and ``coming`` requests the destination."""
     onto: list[Signal] = member(
-        In, lambda u: u.sources, array=lambda u: u.channels, when=lambda u: u.channels > 1
+        In, lambda u: u.sources, array=lambda u: u.channels.each, when=lambda u: u.channels.each > 1
     )
     """With several ``channels``: the sources whose packets of a channel go on by channel 1."""
     path = member(In, lambda u: u.sources)
@@ -59,38 +60,42 @@ class DestinationChoice(Unit):
     """The chosen source gets a path."""
     chosen = member(Out, lambda u: u.sources)
     """The chosen source, one-hot, or 0 without a request."""
-    circuit_to = member(Out, lambda u: range(DATA_COUNT * u.channels))
+    circuit_to = member(Out, buffer_number)
     """Buffer behind the destination for whose packet the current path is."""
 
-    def __init__(self, *, sources: int, channels: int = 1) -> None:
+    def __init__(self, *, sources: int, channels: VirtualChannels = DEFAULT_CHANNELS) -> None:
         self.sources = check_int("DestinationChoice sources", sources, minimum=1)
-        self.channels = check_int("DestinationChoice channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"destination_choice_p{sources}{channels_suffix(channels)}"
+        self.channels = check_kind("DestinationChoice channels", channels, VirtualChannels)
+        self.unit_name = f"destination_choice_p{sources}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:
         requests = [pick & coming for pick, coming in zip(self.picks, self.coming, strict=True)]
         asks = [
-            wire(m, f"asks_{name}", any_of(requests[c * self.channels : (c + 1) * self.channels]))
-            for c, name in enumerate(DATA_CIRCUITS)
+            wire(m, f"asks_{name}", any_of(requests[k] for k in self.channels.of(c)))
+            for c, name in enumerate(channels_of(self).names)
         ]
-        circuit, began = Signal(2), Signal()
+        number: Value | int = len(asks) - 1
+        for c in reversed(range(len(asks) - 1)):
+            number = Mux(asks[c].any(), c, number)
+        circuit, began = Signal(CLASS_BITS), Signal()
         m.d.comb += [
-            circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
+            circuit.eq(number),
             began.eq((self.path & self.starts).any()),
         ]
-        more = self.channels.bit_length() - 1
+        more = self.channels.channel_bits
         with m.If(self.begins):
             m.d.sync += self.circuit_to.eq(Cat(self._channel(m, requests), circuit))
         # The source with the path is known earlier than whether it starts.
         behind = wire(m, "behind_path", above(m, "path", self.path))
-        last = [Signal(self.sources, name=f"behind_{name}") for name in DATA_CIRCUITS]
+        last = [Signal(self.sources, name=f"behind_{name}") for name in channels_of(self).names]
         for c, own in enumerate(last):
             with m.If(began & (self.circuit_to[more:] == c)):
                 m.d.sync += own.eq(behind)
         # Arbitrate all virtual channels in parallel, and take the result of the most urgent one.
         grants = [
-            chosen_by_pairs(m, name, asks[c], last[c]) for c, name in enumerate(DATA_CIRCUITS)
+            chosen_by_pairs(m, name, asks[c], last[c])
+            for c, name in enumerate(channels_of(self).names)
         ]
         m.d.comb += self.chosen.eq(
             any_of(gated(grant, circuit == c) for c, grant in enumerate(grants))
@@ -98,7 +103,8 @@ class DestinationChoice(Unit):
 
     def _channel(self, m: Module, requests: Sequence[Value]) -> Value:
         """Return the channel by which the packet of the chosen source goes on."""
-        if self.channels == 1:
+        if self.channels.each == 1:
             return Const(0, 0)
-        onto = [any_of(requests[k :: self.channels]) & self.onto[k] for k in range(self.channels)]
+        each = self.channels.each
+        onto = [any_of(requests[k::each]) & self.onto[k] for k in range(each)]
         return wire(m, "channel", (self.chosen & any_of(onto)).any())

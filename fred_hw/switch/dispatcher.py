@@ -11,7 +11,7 @@ from fred_hw.gates.select import any_of, decoded, gated, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -72,9 +72,8 @@ class Dispatcher(Unit):
 
     def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
-        router = place(
-            m, "router", OnlineRouter(ports=spec.ports, middle_switches=spec.middle_switches)
-        )
+        sizes = {"ports": spec.ports, "middle_switches": spec.middle_switches}
+        router = place(m, "router", OnlineRouter(**sizes, channels=channels_of(self)))
         states = PortStates.signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
         unicasts = [
@@ -133,7 +132,7 @@ class Dispatcher(Unit):
             for name in ("start", "under_way", "able")
         )
         waits = Cat(unicast.able for unicast in unicasts).any()
-        for number in range(DATA_COUNT):
+        for number in range(per_class(self)):
             mine = Cat(circuit == number for circuit in router.circuit_of)
             of_phase = service.circuit[number]
             starts, goes = (
@@ -165,7 +164,7 @@ class Dispatcher(Unit):
             of = self._choose(m, f"of_{k}", router.circuit_of[k], width)
             to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
             path, unicast = router.destination_of[k], unicasts[k]
-            for c in range(DATA_COUNT):
+            for c in range(per_class(self)):
                 phase, waits = head.descriptor[c].phase, head.waiting[c]
                 here = waits & head.of_phase[c]
                 # A unicast is a flow of its source alone, and present only with a path.
@@ -201,7 +200,7 @@ class Dispatcher(Unit):
 
     def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
         """Choose the virtual channel of a port."""
-        choice = place(m, f"circuit_{name}", CircuitChoice(width=width))
+        choice = place(m, f"circuit_{name}", CircuitChoice(width=width, channels=channels_of(self)))
         m.d.comb += [
             choice.online.eq(self.service.online),
             choice.phase.eq(self.service.circuit),

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import may_pass, one_hot_mux
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -51,7 +51,8 @@ class EntryCheck(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("EntryCheck", spec)
-        self.unit_name = f"entry_check_m{spec.middle_switches}_p{spec.ports}"
+        channels = spec.protocol.channels
+        self.unit_name = f"entry_check_m{spec.middle_switches}_p{spec.ports}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:
@@ -79,7 +80,7 @@ class EntryCheck(Unit):
         fits = (gets == used) & ~(gets & (reached ^ mine)).any() & ((flow == 0) | mine.any())
         if may_pass(flow, ports):
             fits = fits & (flow <= ports)
-        so_far = good & fits & (self.entry.circuit < DATA_COUNT)
+        so_far = good & fits & (self.entry.circuit < per_class(self))
         m.d.sync += self.right.eq(~self.entry.used | so_far)
         with m.If(self.start):
             m.d.sync += good.eq(1)

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import any_of, gated, once_and_twice
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT, buffer_names
+from fred_hw.per_class import buffer_number, per_buffer
 from fred_hw.unit import Unit, place
+from fred_hw.virtual_channels import VirtualChannels
 
 from .destination_choice import DestinationChoice
 from .source_request import SourceRequest
@@ -25,25 +26,23 @@ class Matching(Unit):
     ----------
     port_count : int
         Number of sources, and of destinations.
-    channels : int
-        Virtual channels of each urgency class, 1 or 2.
+    channels : VirtualChannels
+        Virtual channels of the links.
     """
 
     coming: list[data.View] = member(
         In,
-        lambda u: data.ArrayLayout(u.port_count, DATA_COUNT * u.channels),
+        lambda u: data.ArrayLayout(u.port_count, per_buffer(u)),
         array=lambda u: u.port_count,
     )
     """Destination of the next packet of each source and buffer, one-hot or 0."""
-    space: list[Signal] = member(
-        In, lambda u: DATA_COUNT * u.channels, array=lambda u: u.port_count
-    )
+    space: list[Signal] = member(In, per_buffer, array=lambda u: u.port_count)
     """Buffers behind each destination that have space for a packet."""
     onto: list[data.View] = member(
         In,
-        lambda u: data.ArrayLayout(u.port_count, u.channels),
+        lambda u: data.ArrayLayout(u.port_count, u.channels.each),
         array=lambda u: u.port_count,
-        when=lambda u: u.channels > 1,
+        when=lambda u: u.channels.each > 1,
     )
     """With two ``channels``, for each source and its channel: the destinations by which packets go
     on by channel 1. The same in all cycles."""
@@ -56,16 +55,12 @@ class Matching(Unit):
     cycle."""
     destination_of: list[Signal] = member(Out, lambda u: u.port_count, array=lambda u: u.port_count)
     """Destination to which each source has a path, one-hot or 0."""
-    circuit_of: list[Signal] = member(
-        Out, lambda u: range(DATA_COUNT * u.channels), array=lambda u: u.port_count
-    )
+    circuit_of: list[Signal] = member(Out, buffer_number, array=lambda u: u.port_count)
     """Buffer of the packet for which each source has a path."""
-    circuit_to: list[Signal] = member(
-        Out, lambda u: range(DATA_COUNT * u.channels), array=lambda u: u.port_count
-    )
+    circuit_to: list[Signal] = member(Out, buffer_number, array=lambda u: u.port_count)
     """Buffer of the packet for which each destination has a path."""
     port_count: int
-    channels: int = 1
+    channels: VirtualChannels
 
     def match(self, m: Module, *, blocking: bool = False) -> None:
         """Match all sources and destinations in each cycle.
@@ -105,7 +100,7 @@ class Matching(Unit):
         """Return, for each source, the destinations wanted by other sources, a cycle delayed."""
         wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
         for own, coming in zip(wanted, self.coming, strict=True):
-            m.d.sync += own.eq(any_of(coming[c] for c in range(DATA_COUNT * self.channels)))
+            m.d.sync += own.eq(any_of(coming[c] for c in range(per_buffer(self))))
         once, twice = once_and_twice(m, "wanted", wanted)
         return [twice | (once & ~own) for own in wanted]
 
@@ -122,7 +117,7 @@ class Matching(Unit):
             # beforehand.
             ending.eq(self._ends(self.holds & self.closing)),
         ]
-        names = buffer_names(self.channels)
+        names = self.channels.buffers
         spaces = [
             wire(m, f"space_{name}", Cat(space[c] for space in self.space) | ending)
             for c, name in enumerate(names)
@@ -142,7 +137,7 @@ class Matching(Unit):
                 request.starts.eq(self.starts[k]),
                 request.circuit_of.eq(self.circuit_of[k]),
             ]
-            for c in range(DATA_COUNT * self.channels):
+            for c in range(per_buffer(self)):
                 m.d.comb += [
                     request.coming[c].eq(coming[c]),
                     request.spaces[c].eq(self._behind(k, c, spaces)),
@@ -152,7 +147,7 @@ class Matching(Unit):
 
     def _behind(self, source: int, buffer: int, destinations: Sequence[Value]) -> Value:
         """Return the destinations of a source's buffer, given those of each buffer behind them."""
-        if self.channels == 1:
+        if self.channels.each == 1:
             return destinations[buffer]
         channel, onto = buffer % 2, self.onto[source]
         low, high = destinations[buffer - channel], destinations[buffer - channel + 1]
@@ -164,7 +159,7 @@ class Matching(Unit):
 
     def _answer(self, m: Module, requests: Sequence[SourceRequest]) -> list[DestinationChoice]:
         """Return, for each destination, the source it accepts if neither is held."""
-        buffers = range(DATA_COUNT * self.channels)
+        buffers = range(per_buffer(self))
         of_buffers = [Cat(request.pick[c] for request in requests) for c in buffers]
         choices: list[DestinationChoice] = []
         for j in range(self.port_count):
@@ -182,7 +177,7 @@ class Matching(Unit):
                     choice.picks[c].eq(of_buffer),
                     choice.coming[c].eq(Cat(coming[c][j] for coming in self.coming)),
                 ]
-            for n in range(self.channels) if self.channels > 1 else ():
+            for n in range(self.channels.each) if self.channels.each > 1 else ():
                 m.d.comb += choice.onto[n].eq(Cat(onto[n][j] for onto in self.onto))
         return choices
 

@@ -7,14 +7,11 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_kind
 from fred_hw.link.message import Message
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 
-__all__ = ["QUEUED", "MessageQueue"]
-
-QUEUED = 2 * DATA_COUNT + 2
-"""Messages in a queue: an ack and a nack per data virtual channel, one being taken, and one of a
-previously set flow."""
+__all__ = ["MessageQueue"]
 
 
 class MessageQueue(Unit):
@@ -28,6 +25,8 @@ class MessageQueue(Unit):
     ----------
     layout : StructLayout
         Layout of a message, with a ``sequence``.
+    channels : VirtualChannels, optional
+        Virtual channels of the link.
 
     Timing
     ------
@@ -49,24 +48,36 @@ class MessageQueue(Unit):
     o: stream.Interface = member(Out, lambda u: stream.Signature(u.layout))
     """The same messages; an offered message stays until it is taken."""
     lost = member(Out, 1)
-    """High for a cycle when a message is lost because ``QUEUED`` others wait."""
+    """High for a cycle when a message is lost because ``depth`` others wait."""
 
-    def __init__(self, *, layout: data.StructLayout) -> None:
+    def __init__(
+        self, *, layout: data.StructLayout, channels: VirtualChannels = DEFAULT_CHANNELS
+    ) -> None:
         check_kind("MessageQueue layout", layout, data.StructLayout)
         if "sequence" not in layout.members:
             raise ValueError(
                 f"MessageQueue layout must have a field named sequence, not {layout!r}"
             )
         self.layout = layout
+        self.channels = check_kind("MessageQueue channels", channels, VirtualChannels)
         name = "_".join(f"{name}{shape}" for name, shape in layout.members.items())
-        self.unit_name = f"message_queue_{name}"
+        self.unit_name = f"message_queue_{name}{channels.suffix}"
         super().__init__()
 
+    @property
+    def depth(self) -> int:
+        """Messages in the queue.
+
+        These are an ack and a nack per urgency class, one being taken, and one of a previously set
+        flow.
+        """
+        return 2 * per_class(self) + 2
+
     def build(self, m: Module) -> None:
-        layout = self.layout
+        layout, depth = self.layout, self.depth
         about = [name for name, _ in layout if name != "sequence"]
-        words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
-        there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
+        words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(depth)]
+        there, alike, taken = Signal(depth), Signal(depth), Signal()
         # An incoming message settles late in its cycle, and is stored in the next one.
         came, latest = Signal(), Signal(layout, reset_less=True)
         m.d.sync += [came.eq(self.i.valid), latest.eq(self.i.payload)]
@@ -84,11 +95,11 @@ class MessageQueue(Unit):
         m.d.sync += self.lost.eq(added & full & ~taken)
         after = _moved(there, taken)
         # The first free position behind the others.
-        free = ~after & ((after << 1) | 1)[:QUEUED]
-        m.d.sync += there.eq(after | (free & added.replicate(QUEUED)))
-        renewed = _moved(alike, taken) & came.replicate(QUEUED)
+        free = ~after & ((after << 1) | 1)[:depth]
+        m.d.sync += there.eq(after | (free & added.replicate(depth)))
+        renewed = _moved(alike, taken) & came.replicate(depth)
         for k, word in enumerate(words):
-            kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
+            kept = Mux(taken, words[min(k + 1, depth - 1)], word)
             writes = renewed[k] | (free[k] & added)
             m.d.sync += word.eq(Mux(writes, latest, kept))
 

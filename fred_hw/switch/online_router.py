@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib.wiring import Out
 
-from fred_hw.checks import check_int
+from fred_hw.checks import check_int, check_kind
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.gates.select import gated
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
 from fred_hw.unit import place
+from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 
 from .matching import Matching
 from .path_claims import PathClaims
@@ -34,6 +35,8 @@ class OnlineRouter(Matching):
     ----------
     ports, middle_switches : int
         Ports P and middle subswitches m of the interconnect, each 2 or more.
+    channels : VirtualChannels, optional
+        The urgency classes, each with one channel.
 
     Timing
     ------
@@ -51,10 +54,17 @@ class OnlineRouter(Matching):
     configuration = member(Out, lambda u: configuration_width(u.port_count, u.middle_switches))
     """State of every micro-switch."""
 
-    def __init__(self, *, ports: int, middle_switches: int) -> None:
+    def __init__(
+        self,
+        *,
+        ports: int,
+        middle_switches: int,
+        channels: VirtualChannels = DEFAULT_CHANNELS,
+    ) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
         self.middle_switches = check_int("OnlineRouter middle_switches", middle_switches, minimum=2)
-        self.unit_name = f"online_router_m{middle_switches}_p{ports}"
+        self.channels = check_kind("OnlineRouter channels", channels, VirtualChannels)
+        self.unit_name = f"online_router_m{middle_switches}_p{ports}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:

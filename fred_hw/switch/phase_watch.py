@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .scheduler_signatures import PhaseUpdate
 
@@ -41,20 +42,20 @@ class PhaseWatch(Unit):
     """Number of the phase; constant."""
     update: PhaseUpdate = member(In, lambda u: PhaseUpdate.signature(u.spec))
     """Changes of phases; the unit takes those with its number."""
-    waiting: data.View = member(In, lambda u: data.ArrayLayout(DATA_COUNT, u.spec.ports))
+    waiting: data.View = member(In, lambda u: data.ArrayLayout(per_class(u), u.spec.ports))
     """Per port and virtual channel: a packet waits."""
-    space: data.View = member(In, lambda u: data.ArrayLayout(DATA_COUNT, u.spec.ports))
+    space: data.View = member(In, lambda u: data.ArrayLayout(per_class(u), u.spec.ports))
     """Per port and virtual channel: there is buffer space for a packet."""
     heads: data.View = member(
         In,
         lambda u: data.ArrayLayout(
-            data.ArrayLayout(u.spec.protocol.fields["phase"], DATA_COUNT), u.spec.ports
+            data.ArrayLayout(u.spec.protocol.fields["phase"], per_class(u)), u.spec.ports
         ),
     )
     """Phases of the waiting packets."""
     used = member(Out, 1)
     """Whether the phase has an entry."""
-    circuit = member(Out, 2)
+    circuit = member(Out, CLASS_BITS)
     """Virtual channel of the phase."""
     takes = member(Out, lambda u: u.spec.ports)
     """Input ports of the phase."""
@@ -70,7 +71,7 @@ class PhaseWatch(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PhaseWatch", spec)
         protocol, ports = spec.protocol, spec.ports
-        self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
+        self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}{protocol.channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:
@@ -78,12 +79,13 @@ class PhaseWatch(Unit):
         gives = Signal(ports)
         for k in range(ports):
             waits = [
-                self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(DATA_COUNT)
+                self.waiting[k][c] & (self.heads[k][c] == self.number)
+                for c in range(per_class(self))
             ]
             m.d.comb += [
                 self.there[k].eq(selected(self.circuit, waits)),
                 self.free[k].eq(
-                    selected(self.circuit, [self.space[k][c] for c in range(DATA_COUNT)])
+                    selected(self.circuit, [self.space[k][c] for c in range(per_class(self))])
                 ),
             ]
         m.d.sync += [

@@ -11,9 +11,10 @@ from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.select import any_of, decoded, gated, next_grant, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .phase_watch import PhaseWatch
 from .scheduler_signatures import PhaseHalt, PhaseUpdate, PortHints, Service
@@ -105,9 +106,9 @@ class Scheduler(Unit):
     """Entry of the examined phase, a cycle later."""
     there = member(Out, lambda u: u.spec.ports)
     """Ports with a packet of that phase at the head of its channel, with ``probed``."""
-    claims = member(In, lambda u: u.spec.protocol.phases + DATA_COUNT)
+    claims = member(In, lambda u: u.spec.protocol.phases + per_class(u))
     """Phases that count as ready regardless of space; see ``StarvationGuard``."""
-    holds = member(In, DATA_COUNT)
+    holds = member(In, per_class)
     """Channels on which nothing else may be chosen; see ``StarvationGuard``."""
     service: Service = member(Out, lambda u: Service.signature(u.spec))
     """The served phase, and its state."""
@@ -121,12 +122,14 @@ class Scheduler(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Scheduler", spec)
-        self.unit_name = f"scheduler_p{spec.ports}_f{spec.protocol.phases}"
+        self.unit_name = (
+            f"scheduler_p{spec.ports}_f{spec.protocol.phases}{spec.protocol.channels.suffix}"
+        )
         super().__init__()
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
-        count = phases + DATA_COUNT  # and one for the unicasts of each virtual channel
+        count = phases + per_class(self)  # and one for the unicasts of each virtual channel
         served, following = Signal(count), Signal(count)  # one-hot: served now, and next
         watches = self._watches(m)
         stopped, stops, halted = Signal(phases), Signal(phases), Signal()
@@ -137,15 +140,17 @@ class Scheduler(Unit):
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
-        unicasts, packets = Signal(DATA_COUNT, name="online_ready"), self._unicasts(m)
+        unicasts, packets = Signal(per_class(self), name="online_ready"), self._unicasts(m)
         m.d.sync += unicasts.eq(packets)
         ready = Cat(known & ~stopped, unicasts) & ~served
-        circuits = [one.circuit for one in watches] + [Const(c, 2) for c in range(DATA_COUNT)]
+        circuits = [one.circuit for one in watches] + [
+            Const(c, CLASS_BITS) for c in range(per_class(self))
+        ]
         service, online = self.service, following[phases:].any()
-        keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
+        keeps, valid, circuit = Signal(), Signal(), Signal(per_class(self))
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
         # A phase may be halted from the next cycle on.
-        free = Cat(~stops, ~Const(0, DATA_COUNT))
+        free = Cat(~stops, ~Const(0, per_class(self)))
         stays, goes = following & free, chosen & free
         now = _Following(valid, circuit, online, unicasts)
         then = _Following(
@@ -193,8 +198,8 @@ class Scheduler(Unit):
         most urgent result is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
-        taken, behind = Signal(DATA_COUNT), Signal(len(ready), name="behind_following")
-        for number, name in enumerate(DATA_CIRCUITS):
+        taken, behind = Signal(per_class(self)), Signal(len(ready), name="behind_following")
+        for number, name in enumerate(channels_of(self).names):
             own, before = (
                 Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
             )
@@ -216,7 +221,11 @@ class Scheduler(Unit):
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
         """Determine when service ends, a cycle early, and when the next phase is served."""
         service = self.service
-        done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
+        done, under, seeks = (
+            Signal(per_class(self)),
+            Signal(per_class(self)),
+            Signal(range(SEEK_CYCLES + 1)),
+        )
         idle, idles, gone = Signal(), Signal(), Signal()
         waited, late = Signal(range(LATE_CYCLES)), Signal()
         # A start settles late, and counts a cycle later.
@@ -233,8 +242,8 @@ class Scheduler(Unit):
         )
         ran = wire(m, "ran", done | service.ran)
         # It yields to more urgent packets, and to equally urgent ones once it has run.
-        urgent = Cat(~wants[: c + 1].any() for c in range(DATA_COUNT))
-        gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(DATA_COUNT))
+        urgent = Cat(~wants[: c + 1].any() for c in range(per_class(self)))
+        gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(per_class(self)))
         preempts = service.load & service.leaving & (now.circuit & urgent).any()
         m.d.comb += self.preempts.eq(preempts & ~service.stands)
         with m.If(service.load):
@@ -275,7 +284,7 @@ class Scheduler(Unit):
                 watch.space.eq(Cat(port.space for port in self.ports)),
                 watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
-        for circuit, name in enumerate(DATA_CIRCUITS):
+        for circuit, name in enumerate(channels_of(self).names):
             takes = [
                 wire(m, f"takes_{name}_{n}", gated(w.takes, w.used & (w.circuit == circuit)))
                 for n, w in enumerate(watches)
@@ -286,8 +295,8 @@ class Scheduler(Unit):
 
     def _unicasts(self, m: Module) -> Signal:
         """Return, for each virtual channel, whether a unicast is ready."""
-        ready = Signal(DATA_COUNT, name="online_packets")
-        for c in range(DATA_COUNT):
+        ready = Signal(per_class(self), name="online_packets")
+        for c in range(per_class(self)):
             packets = Cat(
                 port.waiting[c] & (port.phases[c] == self.spec.protocol.online) & port.reaches[c]
                 for port in self.ports

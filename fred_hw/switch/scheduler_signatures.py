@@ -5,7 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.member import Bundle, member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import array_per_class, per_class
+from fred_hw.virtual_channels import CLASS_BITS
 
 __all__ = ["PhaseHalt", "PhaseUpdate", "PortHints", "Service"]
 
@@ -13,17 +14,15 @@ __all__ = ["PhaseHalt", "PhaseUpdate", "PortHints", "Service"]
 class PortHints(Bundle):
     """Waiting packets and buffer space of a port, as seen by the port."""
 
-    waiting = member(Out, DATA_COUNT)
+    waiting = member(Out, per_class)
     """For each channel: a packet waits at this port."""
-    space = member(Out, DATA_COUNT)
+    space = member(Out, per_class)
     """For each channel: the output of this port has space."""
-    reaches = member(Out, DATA_COUNT)
+    reaches = member(Out, per_class)
     """For each channel: the output of the waiting unicast has space."""
-    phases: data.View = member(
-        Out, lambda spec: data.ArrayLayout(spec.protocol.fields["phase"], DATA_COUNT)
-    )
+    phases: data.View = member(Out, array_per_class(lambda spec: spec.protocol.fields["phase"]))
     """Phases of the waiting packets."""
-    serves: data.View = member(In, lambda spec: data.ArrayLayout(spec.protocol.phases, DATA_COUNT))
+    serves: data.View = member(In, array_per_class(lambda spec: spec.protocol.phases))
     """For each channel the phases that take packets from this port."""
 
 
@@ -36,7 +35,7 @@ class PhaseUpdate(Bundle):
     """Number of the phase."""
     used = member(Out, 1)
     """Whether the phase exists."""
-    circuit = member(Out, 2)
+    circuit = member(Out, CLASS_BITS)
     """Virtual channel of the phase."""
     takes = member(Out, lambda spec: spec.ports)
     """Input ports of the phase."""
@@ -65,7 +64,7 @@ class Service(Bundle):
     """Whether unicasts are served; those of all channels are served together."""
     phase = member(Out, lambda spec: spec.protocol.fields["phase"])
     """The served phase."""
-    circuit = member(Out, DATA_COUNT)
+    circuit = member(Out, per_class)
     """Virtual channel of the phase, one-hot; 0 before the first phase."""
     load = member(Out, 1)
     """In the next cycle something else is served; if it is a phase, with the available entry."""
@@ -79,7 +78,7 @@ class Service(Bundle):
     """No packet is being sent or starts."""
     rests = member(In, 1)
     """No packet is being sent, or would start if allowed."""
-    ran = member(In, DATA_COUNT)
+    ran = member(In, per_class)
     """Channels on which a packet starts."""
-    under = member(In, DATA_COUNT)
+    under = member(In, per_class)
     """Channels on which a packet is being sent."""

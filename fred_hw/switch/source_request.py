@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.checks import check_int
+from fred_hw.checks import check_int, check_kind
 from fred_hw.gates.select import any_of
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT, PASSES, channels_suffix
+from fred_hw.per_class import buffer_number, per_buffer, per_class
+from fred_hw.protocol import PASSES
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 
 __all__ = ["SourceRequest"]
 
@@ -28,8 +30,8 @@ class SourceRequest(Unit):
     ----------
     destinations : int
         Destinations, 1 or more.
-    channels : int, optional
-        Virtual channels of each class, 1 or 2. The source has a buffer for each, B in all.
+    channels : VirtualChannels, optional
+        Virtual channels of the links. The source has a buffer for each, B in all.
 
     Timing
     ------
@@ -45,45 +47,37 @@ class SourceRequest(Unit):
         A parameter is not an integer, or out of range.
     """
 
-    coming: list[Signal] = member(
-        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
-    )
+    coming: list[Signal] = member(In, lambda u: u.destinations, array=per_buffer)
     """For each buffer the destination of its next packet, one-hot or 0."""
-    spaces: list[Signal] = member(
-        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
-    )
+    spaces: list[Signal] = member(In, lambda u: u.destinations, array=per_buffer)
     """For each buffer the destinations with space for a packet of it."""
-    vacant: list[Signal] = member(
-        In, lambda u: u.destinations, array=lambda u: DATA_COUNT * u.channels
-    )
+    vacant: list[Signal] = member(In, lambda u: u.destinations, array=per_buffer)
     """For each buffer the destinations of ``spaces`` without a path that stays."""
     stays = member(In, 1)
     """The path of the source stays, so that it requests none."""
     starts = member(In, 1)
     """The source starts a packet in this cycle."""
-    circuit_of = member(In, lambda u: range(DATA_COUNT * u.channels))
+    circuit_of = member(In, buffer_number)
     """The buffer of the source's path."""
-    pick = member(Out, lambda u: DATA_COUNT * u.channels)
+    pick = member(Out, per_buffer)
     """The buffer of the request, one-hot or 0."""
     late = member(Out, 1)
     """Packets of the path must not pass a packet that waits for its destination. The waiting packet
     is more urgent, or it is of the other channel and none of the path's channel waits.
     """
 
-    def __init__(self, *, destinations: int, channels: int = 1) -> None:
+    def __init__(self, *, destinations: int, channels: VirtualChannels = DEFAULT_CHANNELS) -> None:
         self.destinations = check_int("SourceRequest destinations", destinations, minimum=1)
-        self.channels = check_int("SourceRequest channels", channels, minimum=1, maximum=2)
-        self.unit_name = f"source_request_p{destinations}{channels_suffix(channels)}"
+        self.channels = check_kind("SourceRequest channels", channels, VirtualChannels)
+        self.unit_name = f"source_request_p{destinations}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:
         may = ~self.stays
-        urgency = self.circuit_of[self.channels.bit_length() - 1 :]  # class of the path
+        urgency = self.circuit_of[self.channels.channel_bits :]  # class of the path
         late = []
-        for c in range(DATA_COUNT):
-            if c == DATA_COUNT - 1:  # no class is less urgent
-                self._pick(m, c, may, [Const(0, 1)] * self.channels)
-                break
+        *urgent, least = range(per_class(self))
+        for c in urgent:
             passes = urgency > c
             waits = [Signal(name=f"waits_{name}") for _, name in self._buffers(c)]
             free = self._pick(m, c, may, waits)
@@ -91,13 +85,16 @@ class SourceRequest(Unit):
                 m.d.comb += own.eq(self._passed(m, buffer, name, passes))
             may &= ~free & ~any_of(waits)
             late.append(self._late(waits, passes, urgency == c))
-        m.d.comb += self.late.eq(any_of(late))
+        # No class is less urgent than the last one, so its packets are not passed.
+        self._pick(m, least, may, [Const(0, 1)] * self.channels.each)
+        m.d.comb += self.late.eq(any_of(late) if late else 0)
 
     def _buffers(self, urgency: int) -> list[tuple[int, str]]:
         """Return the buffers of a class, with the ends of their signals' names."""
-        if self.channels == 1:
-            return [(urgency, f"{urgency}")]
-        return [(urgency * self.channels + n, f"{urgency}_{n}") for n in range(self.channels)]
+        own = self.channels.of(urgency)
+        if len(own) == 1:
+            return [(own[0], f"{urgency}")]
+        return [(buffer, f"{urgency}_{k}") for k, buffer in enumerate(own)]
 
     def _passed(self, m: Module, buffer: int, name: str, passes: Value) -> Value:
         """Return whether the next packet of a buffer was passed often enough to wait."""
@@ -111,7 +108,7 @@ class SourceRequest(Unit):
 
     def _late(self, waits: Sequence[Value], passes: Value, same: Value) -> Value:
         """Return whether a packet of a class waits that the path's packets must not pass."""
-        if self.channels == 1:
+        if self.channels.each == 1:
             return waits[0] & passes
         first, second = waits
         barred = Mux(self.circuit_of[0], first & ~second, second & ~first)
@@ -122,7 +119,7 @@ class SourceRequest(Unit):
         own = self._buffers(urgency)
         vacant = [(self.coming[k] & self.vacant[k]).any() for k, _ in own]
         able = wire(m, f"free_{urgency}", any_of(vacant))
-        if self.channels == 1:
+        if self.channels.each == 1:
             m.d.comb += self.pick[urgency].eq(able & may)
             return able
         last = Signal(name=f"last_{urgency}")

@@ -12,9 +12,10 @@ from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import any_of, gated, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.member import Bundle, member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import array_per_class, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .ports.signatures import port_bits
 
@@ -81,25 +82,23 @@ class _States(NamedTuple):
 class PortAges(Bundle):
     """Waiting packets at the heads of a port, and the packets that its output sends."""
 
-    waiting = member(Out, DATA_COUNT)
+    waiting = member(Out, per_class)
     """For each channel: a packet waits at the head."""
-    anew = member(Out, DATA_COUNT)
+    anew = member(Out, per_class)
     """For each channel: the packet has just arrived there, or started in the previous cycle."""
-    vacant = member(Out, DATA_COUNT)
+    vacant = member(Out, per_class)
     """For each channel whether the output has space for a packet, reserved or not."""
-    granted = member(Out, DATA_COUNT)
+    granted = member(Out, per_class)
     """For each channel whether the receiver behind the output has space."""
-    phases: data.View = member(
-        Out, lambda spec: data.ArrayLayout(spec.protocol.fields["phase"], DATA_COUNT)
-    )
+    phases: data.View = member(Out, array_per_class(lambda spec: spec.protocol.fields["phase"]))
     """Phases of these packets."""
-    exits: data.View = member(Out, lambda spec: data.ArrayLayout(port_bits(spec), DATA_COUNT))
+    exits: data.View = member(Out, array_per_class(port_bits))
     """Output ports of the unicasts among these packets."""
     starts = member(Out, 1)
     """A packet to the output of this port started in the previous cycle."""
-    circuit = member(Out, 2)
+    circuit = member(Out, CLASS_BITS)
     """Channel of that packet."""
-    reserved = member(In, DATA_COUNT)
+    reserved = member(In, per_class)
     """Channels whose space at the output is reserved."""
 
 
@@ -161,20 +160,22 @@ class StarvationGuard(Unit):
     """Whether unicasts are served."""
     phase = member(In, lambda u: u.spec.protocol.fields["phase"])
     """The served phase."""
-    claims = member(Out, lambda u: u.spec.protocol.phases + DATA_COUNT)
+    claims = member(Out, lambda u: u.spec.protocol.phases + per_class(u))
     """One-hot: the phase of the packet, or after the phases the channel of a unicast."""
-    holds = member(Out, DATA_COUNT)
+    holds = member(Out, per_class)
     """Channels on which only claims may be chosen."""
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("StarvationGuard", spec)
         protocol = spec.protocol
-        self.unit_name = f"starvation_guard_p{spec.ports}_f{protocol.phases}"
+        self.unit_name = (
+            f"starvation_guard_p{spec.ports}_f{protocol.phases}{protocol.channels.suffix}"
+        )
         super().__init__()
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports
-        port, circuit = Signal(ports, init=1), Signal(DATA_COUNT, init=1)
+        port, circuit = Signal(ports, init=1), Signal(per_class(self), init=1)
         phase, online = Signal.like(self.phase), Signal(name="of_unicast")
         ends, alone, early = Signal(ports), Signal(), Signal()
         head, looked = self._head(m, port, circuit), self._flow(m, port, phase)
@@ -276,7 +277,7 @@ class StarvationGuard(Unit):
                 circuit,
                 [
                     Cat(own.waiting[c], own.anew[c], own.phases[c], own.exits[c])
-                    for c in range(DATA_COUNT)
+                    for c in range(per_class(self))
                 ],
             )
             for own in self.ports
@@ -298,23 +299,28 @@ class StarvationGuard(Unit):
             seen: list[list[Value]] = []
             for kind, of_kind in (("flow", ~unicasts), ("unicast", unicasts)):
                 # Packets of each virtual channel since the last change of ages, and the one before.
-                new, old = (Signal(DATA_COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
+                new, old = (
+                    Signal(per_class(self), name=f"{of}_{kind}_to_{k}") for of in ("new", "old")
+                )
                 starts = gated(
-                    Cat(own.circuit == c for c in range(DATA_COUNT)), own.starts & of_kind
+                    Cat(own.circuit == c for c in range(per_class(self))), own.starts & of_kind
                 )
                 m.d.sync += new.eq(starts | gated(new, ~ages))
                 with m.If(ages):
                     m.d.sync += old.eq(new)
-                seen.append([new[c] | old[c] for c in range(DATA_COUNT)])
+                seen.append([new[c] | old[c] for c in range(per_class(self))])
             of_flows, of_unicasts = seen
             same = any_of(
-                [circuit[c] & (of_flows[c] | (of_unicasts[c] & ~online)) for c in range(DATA_COUNT)]
+                [
+                    circuit[c] & (of_flows[c] | (of_unicasts[c] & ~online))
+                    for c in range(per_class(self))
+                ]
             )
             less = any_of(
                 [
                     circuit[c]
-                    & any_of([of_flows[d] | of_unicasts[d] for d in range(c + 1, DATA_COUNT)])
-                    for c in range(DATA_COUNT - 1)
+                    & any_of([of_flows[d] | of_unicasts[d] for d in range(c + 1, per_class(self))])
+                    for c in range(per_class(self) - 1)
                 ]
             )
             queued = less & granted[k]
@@ -356,7 +362,7 @@ class StarvationGuard(Unit):
         ]
         of_phase = gated((1 << phase)[:phases], ~online)
         # The virtual channel and less urgent ones.
-        held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(DATA_COUNT)))
+        held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(per_class(self))))
         m.d.sync += [
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
             self.holds.eq(gated(held, claims)),

@@ -1,5 +1,6 @@
 """A phase of a strategy on a plane: flows, phase numbers and members."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,7 +9,6 @@ from fred_hw.ace.steps import circuit_of
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import FieldError
-from fred_hw.protocol import DATA_CIRCUITS
 
 from .flows import NoPathError, PhasePaths
 from .plane import Plane
@@ -185,7 +185,7 @@ def switched_phases(plane: Plane, strategy: Strategy) -> tuple[Phase, ...]:
     FieldError
         Flows of a phase fit neither at once nor in rounds.
     """
-    busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
+    busy: dict[str, dict[tuple[int, int], int]] = defaultdict(dict)
     found: list[Phase] = []
     number = 0
     for name, flows in {**phases(strategy), **storage_phases(plane, strategy)}.items():

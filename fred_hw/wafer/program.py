@@ -16,8 +16,9 @@ from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS, WORD_BYTES, Register, RegisterMap
 from fred_hw.control.switch_map import switch_map
 from fred_hw.errors import FieldError
-from fred_hw.protocol import DATA_CIRCUITS, FULL_GENERATIONS, GENERATIONS
+from fred_hw.protocol import FULL_GENERATIONS, GENERATIONS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import class_number
 
 from .flows import PhasePaths
 from .phase import Phase, switched_phases
@@ -136,7 +137,7 @@ class WaferProgram(EndpointProgram):
             self.plane.units[chiplet].spec,
             paths.configurations[chiplet],
             paths.flows[chiplet],
-            DATA_CIRCUITS.index(circuit),
+            class_number(circuit),
             generation=self.generation,
         )
 

@@ -12,8 +12,8 @@ from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.operations import Descriptor
 from fred_hw.control.axi_lite import PREFIX
 from fred_hw.link.axis import AXIS_FORTH
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import class_number
 
 from .registers import RegisterBus
 
@@ -63,7 +63,7 @@ class EndpointPort:
         self.bus = RegisterBus()
         self.memory: dict[int, int] = {}
         self.reads = 0
-        self.queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+        self.queued: dict[str, int] = dict.fromkeys(spec.protocol.channels.names, 0)
         self._ports = READ_PORTS[: spec.endpoint.read_ports]
         self._queues = {port: deque[int]() for port in self._ports}
 
@@ -81,7 +81,7 @@ class EndpointPort:
             self._queues[port].clear()
         for name, value in inputs.items():
             self.pin(name).value = value
-        self.queued = dict.fromkeys(DATA_CIRCUITS, 0)
+        self.queued = dict.fromkeys(self.queued, 0)
 
     async def serve(self) -> None:
         """Serve memory, cycle by cycle, from a reset on."""
@@ -133,13 +133,13 @@ class EndpointPort:
     async def begin(self) -> None:
         """Write the address, enable interrupts of DONE, and wait for the link."""
         await self.write("ADDRESS", self.address)
-        await self.write("DONE_ENABLE", (1 << len(DATA_CIRCUITS)) - 1)
+        await self.write("DONE_ENABLE", (1 << len(self.queued)) - 1)
         await self.until("STATUS", 1, 1)
 
     async def queue(self, descriptors: Sequence[Descriptor]) -> None:
         """Queue descriptors; each waits until the previous one is prepared."""
         for one in descriptors:
-            full = 1 << 12 + DATA_CIRCUITS.index(one.circuit)
+            full = 1 << 12 + class_number(one.circuit)
             await self.until("STATUS", 0, 2 | full)
             for register, index, value in one.writes(self.spec.data_width // 8):
                 await self.write(register, value, index)
@@ -147,6 +147,6 @@ class EndpointPort:
 
     async def finish(self) -> None:
         """Wait until all queued descriptors are complete, and check that no error is reported."""
-        for index, name in enumerate(DATA_CIRCUITS):
+        for index, name in enumerate(self.queued):
             await self.until("COMPLETED", self.queued[name], 0xFFFFFFFF, index)
         assert await self.read("ERROR") == 0

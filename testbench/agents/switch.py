@@ -13,7 +13,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.link.axis import AXIS_FORTH, USER_BITS
-from fred_hw.protocol import CONTROL, GENERATIONS
+from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import FlitCodec
 from testbench.stimulus.addresses import address_of
@@ -339,7 +339,7 @@ class SwitchBench:
     def informed(self, watch: StreamMonitor) -> bool:
         """Return whether credit limits of all virtual channels have crossed a stream."""
         circuits = {self.codec.unpack(beat.flit)["credit_circuit"] for beat in watch.beats}
-        return circuits >= set(range(CONTROL))
+        return circuits >= set(range(self.spec.protocol.control))
 
     def data(self, watch: StreamMonitor) -> list[Beat]:
         """Return the beats of a stream that carry payload."""

@@ -9,7 +9,6 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from fred_hw.endpoint.flow import flow_layout
 from fred_hw.link.axis import AXIS_FORTH
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 from .axis import StreamMonitor
@@ -68,7 +67,8 @@ class TerminatorPort:
     def __init__(self, dut: Any, spec: SwitchSpec, prefix: str, address: int) -> None:
         self.dut, self.spec, self.prefix, self.address = dut, spec, prefix, address
         self.received: dict[FlowKey, Packets] = {}
-        self._flows: list[FlowKey] = [(0, 0)] * len(DATA_CIRCUITS)
+        self._names = spec.protocol.channels.names
+        self._flows: list[FlowKey] = [(0, 0)] * len(self._names)
         self._sources: list[Any] = []
         self._sinks: list[Any] = []
 
@@ -81,7 +81,7 @@ class TerminatorPort:
         self.received = {}
         inputs = {"address": self.address, "session_id": session_id, "forget": 0}
         inputs |= {f"s_axis_{wire}": 0 for wire in AXIS_FORTH} | {"m_axis_tready": 0}
-        for name in DATA_CIRCUITS:
+        for name in self._names:
             inputs |= {f"s_axis_{name}_{wire}": 0 for wire in ("tdata", "tvalid", "tlast", "tdest")}
             inputs |= {f"m_axis_{name}_tready": 0, f"receive_flow_{name}": 0}
         for name, value in inputs.items():
@@ -89,7 +89,7 @@ class TerminatorPort:
 
     def attach(self) -> None:
         """Create sources and sinks, which sample the streams at once."""
-        for name in DATA_CIRCUITS:
+        for name in self._names:
             into, out = (
                 AxiStreamBus.from_prefix(self.dut, f"{self.prefix}_{side}_axis_{name}")
                 for side in "sm"
@@ -116,7 +116,7 @@ class TerminatorPort:
 
     def receive(self, circuit: int, **flow: int) -> None:
         """Select the flow that a channel receives, which ``flow_word`` describes."""
-        self.pin(f"receive_flow_{DATA_CIRCUITS[circuit]}").value = flow_word(self.spec, **flow)
+        self.pin(f"receive_flow_{self._names[circuit]}").value = flow_word(self.spec, **flow)
         self._flows[circuit] = (flow["phase"], flow.get("peer", 0))
 
     def step(self) -> None:
@@ -130,15 +130,13 @@ class TerminatorPort:
         """Return the strobes that are high; ``rewinds`` has one for each channel."""
         rewinds = int(self.pin("rewinds").value)
         names = [name for name in STROBES if int(self.pin(name).value)]
-        return names + [
-            f"rewinds_{name}" for k, name in enumerate(DATA_CIRCUITS) if rewinds >> k & 1
-        ]
+        return names + [f"rewinds_{name}" for k, name in enumerate(self._names) if rewinds >> k & 1]
 
     @property
     def done(self) -> bool:
         """Whether all packets are sent and acknowledged."""
         sent = all(source.idle() for source in self._sources)
-        return sent and int(self.pin("idle").value) == (1 << len(DATA_CIRCUITS)) - 1
+        return sent and int(self.pin("idle").value) == (1 << len(self._names)) - 1
 
 
 def connect(

@@ -11,7 +11,6 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.endpoint import EndpointPort
 from testbench.agents.line import FaultyLink, Line
@@ -180,7 +179,7 @@ def summed(flits: Sequence[Sequence[int]]) -> list[int]:
 @cocotb.parametrize(stall=[0.0, 0.4])
 async def buffers_are_exchanged(dut: Any, stall: float) -> None:
     bench = await started(dut, stall)
-    for circuit in DATA_CIRCUITS:
+    for circuit in SPEC.protocol.channels.names:
         await bench.exchange(circuit)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.protocol import CONTROL, CRC_BITS, KINDS
+from fred_hw.protocol import CRC_BITS, KINDS
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
@@ -219,7 +219,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
     bench.play(runs_of(rng, phase, 2, 1))
     while len(bench.data(bench.outputs[1])) < 2:
         await bench.cycles(1)
-    said = {"kind": ACK, "circuit": CONTROL, "phase": 0}
+    said = {"kind": ACK, "circuit": PROTOCOL.control, "phase": 0}
     for number in [1] * 10 + [2]:
         bench.ports[1].to_switch.put(bench.codec.pack(**said, sequence=number))
     begin = bench.cycle

@@ -12,7 +12,8 @@ import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.endpoint.terminator import SEND_CYCLES
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_FIELDS, KINDS
+from fred_hw.per_class import per_class
+from fred_hw.protocol import HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.measurements import count_flits, record
@@ -27,11 +28,11 @@ PROTOCOL = SPEC.protocol
 PACKETS = int(os.environ.get("FRED_PACKETS", "6"))
 MOST = PROTOCOL.packet_flits
 DATA = KINDS.index("data")
-CHANNELS = range(DATA_COUNT)
+CHANNELS = range(per_class(SPEC))
 ADDRESSES = (5, 9)
 FAULTS = link_faults(SPEC.data_width)
 FaultKind: Any = Enum("FaultKind", {name: name for name in FAULTS})
-RECOVERED = frozenset({"dropped", *(f"rewinds_{name}" for name in DATA_CIRCUITS)})
+RECOVERED = frozenset({"dropped", *(f"rewinds_{name}" for name in PROTOCOL.channels.names)})
 """Strobes after faults of a link."""
 ERRORS = {
     "kind": {"kind": (1 << HEADER_FIELDS["kind"].bits) - 1},
@@ -265,7 +266,7 @@ async def a_flit_without_buffer_space_is_an_error(dut: Any) -> None:
     """Send the first packet beyond the credits nevertheless."""
     bench, codec = await started(dut), FlitCodec(SPEC)
     bench.may |= {"error"}
-    sink = bench.ends[1].streams[DATA_COUNT]
+    sink = bench.ends[1].streams[per_class(SPEC)]
     sink.pause = True
     count = PROTOCOL.buffer_packets + 1  # the receiver lends space for one more
     packets = bench.packets(count + 2, MOST)

@@ -14,7 +14,7 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.mesh.tree_program import TreeProgram
-from fred_hw.protocol import DATA_CIRCUITS, ProtocolSpec
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.wafer.flows import NoPathError
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.plane import Plane
@@ -140,7 +140,7 @@ class WaferFabric:
     def campaign(self, seed: int) -> Campaign:
         """Return a random plan and its phases."""
         rng = random.Random(f"phases {seed}")
-        joined = rng.choice(("", "", *DATA_CIRCUITS))
+        joined = rng.choice(("", "", *self.wafer.protocol.channels.names))
         phases = self.phases(rng, joined)
         slot = self.wafer.endpoint.chunk_flits
         plan = random_plan(self.name, self.npus, slot, groups(phases), joined, seed)
@@ -152,11 +152,12 @@ class WaferFabric:
         """Return random phases; those of reductions between switches use one virtual channel."""
         members = tuple(sorted(rng.sample(range(self.npus), rng.randint(2, self.npus))))
         phases: list[Phase] = []
+        names = self.wafer.protocol.channels.names
         for _ in range(rng.randint(0, _PHASES)):
             if joined and rng.random() < 0.4:
                 found = self.phase(len(phases), joined, self.joined(rng, members))
             else:
-                circuit = rng.choice([one for one in DATA_CIRCUITS if one != joined])
+                circuit = rng.choice([one for one in names if one != joined])
                 found = self.phase(len(phases), circuit, self.flows(rng))
             phases += found
         return phases

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.virtual_channels import DEFAULT_CHANNELS
 
 from .legal import is_legal
 from .plan import Job, Operation, Piece, Plan
@@ -75,7 +75,7 @@ class Making:
         known = {self.pairs[pair] for pair in sorted_pairs if pair in self.pairs}
         if len(known) > 1:
             return ""
-        free = [one for one in DATA_CIRCUITS if one != self.joined]
+        free = [one for one in DEFAULT_CHANNELS.names if one != self.joined]
         circuit = known.pop() if known else self.rng.choice(free)
         self.pairs |= dict.fromkeys(sorted_pairs, circuit)
         return circuit

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import GENERATIONS
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import ALL_BITS, Finished, Flits
@@ -96,7 +96,8 @@ class Loads:
 def random_loads(seed: int) -> Loads:
     """Return the loads with a seed."""
     rng = random.Random(seed)
-    circuits = [rng.choice(DATA_CIRCUITS[:2]) for _ in range(_NUMBERS)]
+    names = WAFER.wafer.protocol.channels.names
+    circuits = [rng.choice(names[:2]) for _ in range(_NUMBERS)]
     often = rng.choice((0.6, 0.9, 1.0))
     faults, stalls = rng.choice((0, 0, 0, 2000)), rng.choice((0, 0, 20, 50))
     making = Making(rng, WAFER.npus, WAFER.plane.wafer.endpoint.chunk_flits, (), "dp")
@@ -157,7 +158,7 @@ def _endpoint_codes(given: Loads, npu: int) -> list[Code]:
     clock = registers.register("CYCLES").address
     fsms = link.endpoint.fsms
     steps: list[Code] = []
-    ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    ended: dict[str, int] = dict.fromkeys(link.protocol.channels.names, 0)
     for number, one in enumerate(given.plans):
         begin = given.begin(number)
         steps.append((LEAST, clock, begin, ALL_BITS))

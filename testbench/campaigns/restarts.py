@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.wafer.program import WaferProgram
 from testbench.collectives.fabric import ALL_BITS, Finished, Flits
 from testbench.collectives.plane import (
@@ -100,7 +99,7 @@ class Restarts:
 def random_restarts(seed: int) -> Restarts:
     """Return the plans and resets of a seed."""
     rng = random.Random(f"restarts {seed}")
-    joined = rng.choice(("", *DATA_CIRCUITS))
+    joined = rng.choice(("", *WAFER.wafer.protocol.channels.names))
     faults, stalls = rng.choice((0, 0, 2000, 20_000)), rng.choice((0, 0, 20, 50))
     plans: list[Campaign] = []
     ends: tuple[int, ...] = ()

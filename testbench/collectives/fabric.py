@@ -14,8 +14,8 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Descriptor
 from fred_hw.control.access import Access
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import class_number
 from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
@@ -79,7 +79,7 @@ class Program:
         self.spec = spec
         self.registers = endpoint_map(spec)
         self.steps: list[tuple[int, int, int, int]] = []
-        self.queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+        self.queued: dict[str, int] = dict.fromkeys(spec.protocol.channels.names, 0)
         self.restart = 0
 
     def at(self, register: str, index: int = 0) -> int:
@@ -112,7 +112,7 @@ class Program:
         for one in descriptors:
             for register, index, value in one.writes(self.spec.data_width // 8):
                 if register == "COMMAND":
-                    full = 1 << 12 + DATA_CIRCUITS.index(one.circuit)
+                    full = 1 << 12 + class_number(one.circuit)
                     self.until("STATUS", 0, 2 | full)
                 self.write(register, value, index)
             self.until("STATUS", 0, 2)
@@ -120,8 +120,8 @@ class Program:
 
     def finish(self, *circuits: str) -> None:
         """Wait until all queued descriptors are complete."""
-        for name in circuits or DATA_CIRCUITS:
-            self.until("COMPLETED", self.queued[name], index=DATA_CIRCUITS.index(name))
+        for name in circuits or self.queued:
+            self.until("COMPLETED", self.queued[name], index=class_number(name))
 
     def reset(self) -> None:
         """Wait until the endpoint is reset; the first driver that waits starts ``resets``."""
@@ -130,7 +130,7 @@ class Program:
     def after_reset(self) -> None:
         """Continue the program here after its endpoint has been reset."""
         self.restart = len(self.steps)
-        self.queued = dict.fromkeys(DATA_CIRCUITS, 0)
+        self.queued = dict.fromkeys(self.queued, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

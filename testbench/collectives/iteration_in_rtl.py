@@ -8,7 +8,6 @@ import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.wafer.tasks import Task
 from testbench.sim.tools import SimulatorError
 
@@ -84,8 +83,9 @@ class _Writer:
         self._jobs, self._program, self._npu = jobs, jobs.program, npu
         self._steps = [*codes(self._program.begin_steps(npu)), (WAIT, 0, jobs.ready, 0)]
         self._marks: list[Mark] = []
-        self._queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
-        self._ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+        names = self._program.link.protocol.channels.names
+        self._queued: dict[str, int] = dict.fromkeys(names, 0)
+        self._ended: dict[str, int] = dict.fromkeys(names, 0)
         self._open: dict[int, dict[str, int]] = {}
         """Completion counts, by virtual channel, at which each unfinished task has ended."""
 

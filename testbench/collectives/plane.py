@@ -9,7 +9,6 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Descriptor
 from fred_hw.ace.steps import EndpointProgram, Step
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import CONTROLLERS, WaferSpec
@@ -129,7 +128,8 @@ def npu_steps(
         Descriptors of each virtual channel that are completed beside the jobs.
     """
     steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0), *before]
-    count: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0) | dict(entries or {})
+    names = program.link.protocol.channels.names
+    count: dict[str, int] = dict.fromkeys(names, 0) | dict(entries or {})
     for wait, descriptor in jobs:
         steps += [(WAIT, 0, wait, 0)] if wait else []
         steps += codes(program.descriptor_steps(descriptor))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fred_hw.protocol import (
     ALTERNATE,
-    CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
     HEADER_BITS,
@@ -93,7 +92,7 @@ class FlitCodec:
     def __init__(self, spec: SwitchSpec) -> None:
         self._spec, self._bytes = spec, spec.data_width // 8
         self._places = spec.protocol.header
-        self.control = len(spec.protocol.buffers)
+        self.control = spec.protocol.control
 
     def crc(self, header: int, data: int) -> int:
         """Return the computed CRC of a flit."""
@@ -175,8 +174,13 @@ class _Port(ctypes.Structure):
 
 
 @cache
-def endpoint_library() -> ctypes.CDLL:
+def endpoint_library(protocol: str) -> ctypes.CDLL:
     """Return the library that holds endpoint state, built unless it is in the cache.
+
+    Parameters
+    ----------
+    protocol : str
+        Text of :func:`protocol_header`.
 
     Raises
     ------
@@ -185,7 +189,7 @@ def endpoint_library() -> ctypes.CDLL:
     """
     folder = Path(__file__).parent
     sources = {name: (folder / name).read_text() for name in _SOURCES}
-    sources["protocol.hpp"] = protocol_header()
+    sources["protocol.hpp"] = protocol
     library = ctypes.CDLL(str(shared_library("endpoint", sources)))
     end, number = ctypes.c_void_p, ctypes.c_uint
     library.endpoint_new.argtypes, library.endpoint_new.restype = [ctypes.POINTER(_Port)], end
@@ -246,7 +250,7 @@ class Endpoint:
             greets=session_id is not None,
             session_id=session_id or 0,
         )
-        self._library = endpoint_library()
+        self._library = endpoint_library(protocol_header(spec.protocol))
         self._end = self._library.endpoint_new(self._port)
         weakref.finalize(self, self._library.endpoint_delete, self._end)
 
@@ -322,7 +326,7 @@ class Endpoint:
             self._refused += 1
             return
         header = _Header(**self.codec.unpack(flit))
-        assert header.circuit < CONTROL or header.kind not in (*CARRYING, SYNC), (
+        assert header.circuit < self.codec.control or header.kind not in (*CARRYING, SYNC), (
             f"{flit} has no circuit"
         )
         self._port.came, self._port.comes = header, True

@@ -3,10 +3,8 @@
 from fred_hw.protocol import (
     ADDRESSES,
     ALTERNATE,
-    CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
-    DATA_COUNT,
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
@@ -38,27 +36,33 @@ FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
 """Names of the fields and sizes in the header, in order."""
 
 
-def protocol_header() -> str:
+def protocol_header(protocol: ProtocolSpec) -> str:
     """Return ``protocol.hpp``: kinds, virtual channels, and names of fields and sizes.
 
     ``ABSENT_FROM_HANDSHAKES`` and alike are the fields that such flits have not.
+
+    Parameters
+    ----------
+    protocol : ProtocolSpec
+        Link layer, whose virtual channels determine the places of fields.
     """
     constants = {
         "HEADER_BITS": HEADER_BITS,
         "CRC_BITS": CRC_BITS,
         "CRC_REFLECTED": CRC_REFLECTED,
         "ADDRESSES": ADDRESSES,
-        "CIRCUITS": DATA_COUNT,
-        "CONTROL": CONTROL,
+        "CIRCUITS": len(protocol.buffers),
+        "CONTROL": protocol.control,
         "KINDS": len(KINDS),
         "ALTERNATE": ALTERNATE,
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)
     # A flit without a virtual channel belongs to the control channel.
+    places = protocol.header.items()
     fields = [
         f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
-        for name, (low, bits) in HEADER_FIELDS.items()
+        for name, (low, bits) in places
     ]
     absent = {
         "HANDSHAKES": absent_fields(Kind.HANDSHAKE, 0),
@@ -71,7 +75,7 @@ def protocol_header() -> str:
             *(f"constexpr unsigned {name} = {value};" for name, value in constants.items()),
             f"enum Kind : unsigned {{ {kinds} }};",
             f"inline constexpr const char* KIND_NAMES[] = {{{names}}};",
-            *(f"constexpr unsigned {n.upper()}_BITS = {p.bits};" for n, p in HEADER_FIELDS.items()),
+            *(f"constexpr unsigned {n.upper()}_BITS = {p.bits};" for n, p in places),
             f"#define HEADER_FIELDS(FIELD) {' '.join(fields)}",
             *(
                 f"#define ABSENT_FROM_{flits}(FIELD) {' '.join(f'FIELD({n})' for n in names)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import Words, deliver, lanes_of, word_of
 
@@ -73,7 +74,7 @@ def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]
     spec : SwitchSpec
         The interconnect.
     count : int
-        Phases of the table, 4 or more.
+        Phases of the table, at least one more than there are urgency classes.
     """
     mp = 2 if spec.ports >= 4 else 1
     pp = 2 if spec.ports >= 8 else 1
@@ -82,15 +83,16 @@ def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]
     for name, flows in phases(strategy, ports=spec.ports).items():
         configuration = routed(flows, spec)
         if configuration is not None and len(table) < count:
-            table.append(Phase(len(table), _CIRCUITS[name], tuple(flows), configuration))
+            circuit = min(_CIRCUITS[name], per_class(spec) - 1)
+            table.append(Phase(len(table), circuit, tuple(flows), configuration))
     everyone = Flow(tuple(range(spec.ports)), tuple(range(spec.ports)))
-    for circuit in range(3):
+    for circuit in range(per_class(spec)):
         configuration = routed([everyone], spec)
         if circuit not in {phase.circuit for phase in table} and configuration is not None:
             table.append(Phase(len(table), circuit, (everyone,), configuration))
     while len(table) < count:
         flows, configuration = routed_random_flows(rng, spec)
-        table.append(Phase(len(table), rng.randrange(3), tuple(flows), configuration))
+        table.append(Phase(len(table), rng.randrange(per_class(spec)), tuple(flows), configuration))
     return table
 
 

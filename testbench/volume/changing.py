@@ -10,7 +10,8 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_COUNT, GENERATIONS
+from fred_hw.per_class import per_class
+from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import lanes_of, reduction_of, word_of
 from testbench.stimulus.traffic import random_flit, random_flows, routed
@@ -117,7 +118,7 @@ class _Generator:
         # The last burst of each virtual channel on each link between switches.
         self.last: dict[tuple[int, int, str], tuple[int, Sequence[int], set[int]]] = {}
         pairs = product(range(self.npus), repeat=2)
-        self.circuits = {pair: self.rng.randrange(DATA_COUNT) for pair in pairs}
+        self.circuits = {pair: self.rng.randrange(per_class(spec)) for pair in pairs}
 
     def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
         """Yield the steps; each phase is written before its first burst."""
@@ -169,7 +170,7 @@ class _Generator:
         new = _Written(
             flows,
             parts,
-            self.rng.randrange(DATA_COUNT),
+            self.rng.randrange(per_class(self.spec)),
             (old.generation + 1) % GENERATIONS,
             [place],
         )

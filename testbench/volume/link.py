@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
@@ -23,7 +24,8 @@ from .wires import build_wired, join_link, join_payload, wires
 
 __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
-FLOWS = 2 * DATA_COUNT
+_EACH = per_class(ProtocolSpec())
+FLOWS = 2 * _EACH
 ALL_FLOWS = tuple(range(FLOWS))
 """Flow f runs from end f // 3 to the other end, on data virtual channel f % 3."""
 
@@ -77,14 +79,14 @@ class EndpointPair(Unit):
             join_link(m, self, k, end)
             m.d.comb += [
                 end.address.eq(self.addresses[k]),
-                end.send_clear.eq(self.clear.replicate(DATA_COUNT)),
-                end.receive_clear.eq(self.clear.replicate(DATA_COUNT)),
-                self.idle[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.idle),
-                self.rewinds[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.rewinds),
+                end.send_clear.eq(self.clear.replicate(_EACH)),
+                end.receive_clear.eq(self.clear.replicate(_EACH)),
+                self.idle[_EACH * k : _EACH * (k + 1)].eq(end.idle),
+                self.rewinds[_EACH * k : _EACH * (k + 1)].eq(end.rewinds),
                 self.dropped[k].eq(end.dropped),
             ]
         for flow in ALL_FLOWS:
-            self._connect(m, flow, ends[flow // DATA_COUNT], ends[1 - flow // DATA_COUNT])
+            self._connect(m, flow, ends[flow // _EACH], ends[1 - flow // _EACH])
         causes = [
             getattr(end, name)
             for end in ends
@@ -93,10 +95,10 @@ class EndpointPair(Unit):
         m.d.comb += self.error.eq(Cat(causes).any())
 
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
-        circuit = flow % DATA_COUNT
+        circuit = flow % _EACH
         phase = getattr(self, f"phase{flow}")
         sent, received = source.send_flow[circuit], destination.receive_flow[circuit]
-        here, there = flow // DATA_COUNT, 1 - flow // DATA_COUNT
+        here, there = flow // _EACH, 1 - flow // _EACH
         for one, peer in ((sent, self.addresses[there]), (received, self.addresses[here])):
             m.d.comb += [one.phase.eq(phase), one.peer.eq(peer), one.generation.eq(phase)]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])

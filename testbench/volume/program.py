@@ -51,7 +51,7 @@ def harness_sources(
     if spec:
         for name in ("endpoint.hpp", "flows.hpp"):
             files[name] = (_FOLDER.parent / "models" / name).read_text()
-        files["protocol.hpp"] = protocol_header()
+        files["protocol.hpp"] = protocol_header(spec.protocol)
         sizes = protocol_sizes(spec)
         text.append('#include "protocol.hpp"')
         text += [f"constexpr unsigned {name.upper()} = {value};" for name, value in sizes.items()]

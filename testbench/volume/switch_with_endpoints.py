@@ -16,7 +16,7 @@ from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.member import member, members
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
@@ -45,7 +45,7 @@ def _flow_members(spec: SwitchSpec) -> dict[str, Member]:
     """Return the members of all flows."""
     fields = spec.protocol.fields
     widths = {"phase": fields["phase"], "peer": fields["source"]}
-    numbers = range(DATA_COUNT * spec.ports)
+    numbers = range(per_class(spec) * spec.ports)
     return {f"{name}{n}": In(widths[name.split("_")[1]]) for n in numbers for name in _NAMES}
 
 
@@ -67,14 +67,14 @@ class SwitchWithEndpoints(Unit):
 
     s_axil = members(lambda u: axi_lite_members(switch_map(u.spec).address_bits))
     """Register bus of the switch."""
-    pins = members(lambda u: wires(u.spec, 2 * u.spec.ports, DATA_COUNT * u.spec.ports))
+    pins = members(lambda u: wires(u.spec, 2 * u.spec.ports, per_class(u) * u.spec.ports))
     """``m<k>_valid``, ``ready``, ``last``, ``data``, ``header``, ``crc`` and ``s<k>_...`` for k
     below 2 P: links from and to endpoint k, then from and to the switch's port k - P.
-    ``i<n>_valid``, ``ready``, ``last``, ``data`` and ``o<n>_...``: payload that endpoint n // 3
-    sends and receives on virtual channel n % 3."""
-    idle = member(Out, lambda u: DATA_COUNT * u.spec.ports)
+    ``i<n>_valid``, ``ready``, ``last``, ``data`` and ``o<n>_...``: payload that endpoint n // C
+    sends and receives in urgency class n % C, of C."""
+    idle = member(Out, lambda u: per_class(u) * u.spec.ports)
     """Outputs of the endpoints."""
-    rewinds = member(Out, lambda u: DATA_COUNT * u.spec.ports)
+    rewinds = member(Out, lambda u: per_class(u) * u.spec.ports)
     """Outputs of the endpoints."""
     error = member(Out, 1)
     """Whether an endpoint reports an error; not ``unknown``, as sources may be ahead of
@@ -101,8 +101,8 @@ class SwitchWithEndpoints(Unit):
             join_link(m, self, k, end)
             m.d.comb += end.address.eq(address_of(k))
             join_link(m, self, ports + k, switch, str(k))
-            for circuit in range(DATA_COUNT):
-                self._flow(m, DATA_COUNT * k + circuit, end, circuit)
+            for circuit in range(per_class(self)):
+                self._flow(m, per_class(self) * k + circuit, end, circuit)
         causes = [
             getattr(end, name)
             for end in ends
@@ -143,7 +143,7 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
         Verilator is not installed or could not build.
     """
     top, links = SwitchWithEndpoints(spec), 2 * spec.ports
-    flows = DATA_COUNT * spec.ports
+    flows = per_class(spec) * spec.ports
     bench = "switch_with_endpoints.cpp"
     return build_wired(bench, top, spec, emitter, flows=flows, links=links, more=_NAMES)
 
@@ -241,7 +241,7 @@ def _pools(
     pools: dict[tuple[int, int, str], Flows] = {
         (port, circuit, side): {}
         for port in range(ports)
-        for circuit in range(DATA_COUNT)
+        for circuit in range(per_class(spec))
         for side in ("sent", "wanted")
     }
     for phase in table:

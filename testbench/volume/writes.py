@@ -9,7 +9,8 @@ from typing import Any
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import COMMANDS, switch_map
-from fred_hw.protocol import DATA_COUNT, GENERATIONS
+from fred_hw.per_class import per_class
+from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import make_phase_run, phase_table
@@ -114,8 +115,8 @@ def run_writes(
         Fields of ``SwitchConditions``.
     """
     rng, phases = random.Random(seed), spec.protocol.phases
-    victim, mine = rng.randrange(phases), rng.randrange(DATA_COUNT)
-    others = [circuit for circuit in range(DATA_COUNT) if circuit != mine]
+    victim, mine = rng.randrange(phases), rng.randrange(per_class(spec))
+    others = [circuit for circuit in range(per_class(spec)) if circuit != mine]
     table = [
         replace(phase, circuit=mine if phase.number == victim else rng.choice(others))
         for phase in phase_table(rng, spec, phases)

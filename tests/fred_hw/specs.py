@@ -1,6 +1,7 @@
 """Small specifications, and flits of theirs, shared by the tests of fred_hw."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fred_hw.link.message import message_layout
@@ -60,7 +61,7 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     """
     names = {"parts": "all"}
     counts = {
-        "channels": 2,
+        "channels": replace(spec.protocol.channels, each=2),
         "outside": True,
         "guarded": True,
         "latency": 8,

@@ -42,7 +42,7 @@ OTHER = SwitchSpec(
     middle_switches=7,
     lanes=4,
     format="int8",
-    protocol={"phases": 31, "buffer_packets": 10},
+    protocol={"phases": 31, "urgency_classes": 4, "buffer_packets": 10},
     endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048, "read_ports": 2, "schedule_entries": 9},
 )
 """Sizes of units that are alike in ``LINK`` are not alike in it."""
@@ -175,6 +175,12 @@ def within() -> dict[str, set[str]]:
 
 
 @cache
+def sources() -> tuple[Path, ...]:
+    """Return all files of hardware."""
+    return tuple((HERE.parents[1] / "fred_hw").rglob("*.py"))
+
+
+@cache
 def usual_name(unit: type[Unit]) -> str:
     """Return the name of a unit of the usual specification."""
     return made(unit).unit_name
@@ -199,6 +205,8 @@ def test_names_tell_the_sizes_that_units_go_by(name: str) -> None:
         one for one in FILES if getattr(LINK.protocol, one, 0) != getattr(other.protocol, one, 0)
     ]
     files = {HERE.parents[1] / "fred_hw" / path for one in follow for path in FILES[one]}
+    if name == "urgency_classes":  # which units go by through functions of one module
+        files |= {path for path in sources() if "from fred_hw.per_class " in path.read_text()}
     concerned: set[str] = set()
     for unit in TopologicalSorter(within()).static_order():
         home = Path(inspect.getfile(CLASSES[unit]))

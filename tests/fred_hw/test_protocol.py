@@ -18,6 +18,7 @@ from fred_hw.protocol import (
     most_buffer_flits,
 )
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import VirtualChannels
 
 
 def test_published_sizes() -> None:
@@ -124,6 +125,7 @@ def test_suffix_tells_all_sizes_that_are_not_the_default() -> None:
     assert ProtocolSpec(phases=3).suffix == "link_f3"
     pairs = {
         "phases": (15, 14),
+        "urgency_classes": (2, 4),
         "packet_flits": (9, 10),
         "round_trip_cycles": (40, 41),
         "buffer_packets": (10, 11),
@@ -143,7 +145,7 @@ def test_suffix_tells_all_sizes_that_are_not_the_default() -> None:
         if other != getattr(default, name)
     }
     assert "link" not in names
-    assert {name.removeprefix("link_")[0] for name in names} == set("fkrbawtips")
+    assert {name.removeprefix("link_")[0] for name in names} == set("fukrbawtips")
 
 
 @pytest.mark.parametrize(
@@ -193,5 +195,5 @@ def test_two_virtual_channels_per_class_fit_the_header(kind: Kind, unicast: int)
     assert len(protocol.buffers) == 6 < 1 << protocol.fields["circuit"]
     most = 1 << protocol.fields["link_sequence"]
     assert most == 1 << protocol.fields["credit_limit"]
-    assert most >= most_buffer_flits(2) + protocol.packet_flits
+    assert most >= most_buffer_flits(VirtualChannels(each=2)) + protocol.packet_flits
     assert dict(ProtocolSpec().header) == HEADER_FIELDS

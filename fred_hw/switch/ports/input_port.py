@@ -9,7 +9,7 @@ from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.gates.select import first_of, may_pass, next_grant, one_hot_mux, selected
 from fred_hw.member import member
-from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
+from fred_hw.per_class import array_per_class, channels_of, per_class
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import place
 
@@ -44,7 +44,7 @@ class InputPort(Arrivals):
 
     enable = member(In, 1)
     """Whether packets are checked."""
-    serves: data.View = member(In, lambda u: data.ArrayLayout(u.spec.protocol.phases, DATA_COUNT))
+    serves: data.View = member(In, array_per_class(lambda u: u.spec.protocol.phases))
     """For each channel the phases that take packets from this port."""
     served = member(In, lambda u: u.spec.protocol.fields["phase"])
     """Phase that is served in this cycle."""
@@ -86,7 +86,8 @@ class InputPort(Arrivals):
 
     def build(self, m: Module) -> None:
         queues = [
-            place(m, f"circuit_{name}", CircuitQueue(spec=self.spec)) for name in DATA_CIRCUITS
+            place(m, f"circuit_{name}", CircuitQueue(spec=self.spec))
+            for name in channels_of(self).names
         ]
         for number, queue in enumerate(queues):
             mine = self.head.circuit == number
@@ -120,7 +121,7 @@ class InputPort(Arrivals):
 
     def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
         """Report the destination of a virtual channel's next packet, if it is a unicast."""
-        coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
+        coming = place(m, f"coming_{channels_of(self).names[number]}", NextUnicast(spec=self.spec))
         m.d.comb += [
             coming.enters.eq(queue.enters),
             coming.online.eq(queue.mark.descriptor.phase == self.spec.protocol.online),
@@ -164,7 +165,7 @@ class InputPort(Arrivals):
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
         write, asked, read = memory.write_port(), memory.read_port(), memory.read_port()
-        asks, answered = Cat(queue.asks for queue in queues), Signal(DATA_COUNT)
+        asks, answered = Cat(queue.asks for queue in queues), Signal(per_class(self))
         comes = word.descriptor
         prefetched = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
         phases = [queue.descriptor.phase for queue in queues]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import sum_of
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import array_per_class, per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
@@ -38,11 +38,9 @@ class Occupancy(Unit):
     """A packet arrives."""
     comes = member(In, lambda u: u.spec.protocol.fields["phase"])
     """Phase of the arriving packet."""
-    leaves = member(In, DATA_COUNT)
+    leaves = member(In, per_class)
     """For each channel whether a packet leaves."""
-    goes: data.View = member(
-        In, lambda u: data.ArrayLayout(u.spec.protocol.fields["phase"], DATA_COUNT)
-    )
+    goes: data.View = member(In, array_per_class(lambda u: u.spec.protocol.fields["phase"]))
     """For each channel the phase of the packet that leaves."""
     queued = member(Out, lambda u: u.spec.protocol.phases)
     """Phases with a packet."""
@@ -55,7 +53,7 @@ class Occupancy(Unit):
         super().__init__()
 
     def build(self, m: Module) -> None:
-        most = DATA_COUNT * self.spec.protocol.buffer_flits
+        most = per_class(self) * self.spec.protocol.buffer_flits
         # Arrivals and departures settle late in their cycle.
         enters, comes = Signal.like(self.enters), Signal.like(self.comes)
         leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
@@ -68,7 +66,10 @@ class Occupancy(Unit):
         indices = [*enumerate(self.queued), (self.spec.protocol.online, self.unicasts)]
         for number, queued in indices:
             count = Signal(range(most + 1), name=f"packets_{number}")
-            came, gone = Signal(name=f"came_{number}"), Signal(DATA_COUNT, name=f"gone_{number}")
+            came, gone = (
+                Signal(name=f"came_{number}"),
+                Signal(per_class(self), name=f"gone_{number}"),
+            )
             m.d.comb += [
                 came.eq(enters & (comes == number)),
                 gone.eq(leaves & Cat(phase == number for phase in goes)),

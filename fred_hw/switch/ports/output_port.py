@@ -19,9 +19,10 @@ from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import handshake_layout
 from fred_hw.member import member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
+from fred_hw.virtual_channels import CLASS_BITS
 
 from .signatures import Injection
 
@@ -53,15 +54,15 @@ class OutputPort(Unit):
     injection: Injection = member(In, lambda u: Injection.signature(u.spec))
     """Flits that enter the interconnect for this port. There is ``space`` for a packet if there is
     space here, beyond all that is promised, and in the next receiver."""
-    reserved = member(In, DATA_COUNT, when=lambda u: u.guarded)
+    reserved = member(In, per_class, when=lambda u: u.guarded)
     """If ``guarded``: channels whose space is reserved, so that ``injection.space`` is low."""
-    vacant = member(Out, DATA_COUNT, when=lambda u: u.guarded)
+    vacant = member(Out, per_class, when=lambda u: u.guarded)
     """If ``guarded``: channels that have space here, reserved or not."""
-    granted = member(Out, DATA_COUNT, when=lambda u: u.guarded)
+    granted = member(Out, per_class, when=lambda u: u.guarded)
     """If ``guarded``: channels that have space in the next receiver."""
     starts = member(Out, 1, when=lambda u: u.guarded)
     """If ``guarded``: a packet started in the previous cycle."""
-    started = member(Out, 2, when=lambda u: u.guarded)
+    started = member(Out, CLASS_BITS, when=lambda u: u.guarded)
     """If ``guarded``: channel of that packet."""
     i: Flit = member(In, lambda u: Flit.signature(u.spec.data_width))
     """Output of the interconnect for this port, ``latency`` cycles after ``injection.fire``."""
@@ -128,7 +129,7 @@ class OutputPort(Unit):
         m.d.comb += self.injection.space.eq(sender.space & spaces)
         if self.guarded:
             m.d.comb += [
-                self.vacant.eq(sender.space & space.replicate(DATA_COUNT)),
+                self.vacant.eq(sender.space & space.replicate(per_class(self))),
                 self.granted.eq(sender.space),
             ]
 
@@ -156,7 +157,7 @@ class OutputPort(Unit):
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
             return space, space.replicate(len(self.injection.space))
-        spaces, kept = Signal(DATA_COUNT, init=-1), self.reserved
+        spaces, kept = Signal(per_class(self), init=-1), self.reserved
         then = (gated(~kept, one) for one in (more, fits))
         m.d.sync += spaces.eq(choose_late(m, "spaces_then", self.injection.start, *then))
         return space, spaces

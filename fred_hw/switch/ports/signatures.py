@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.member import Bundle, member
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.per_class import array_per_class, per_class
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import CLASS_BITS
 
 __all__ = ["Due", "Event", "Head", "Injection", "mark_layout", "port_bits"]
 
@@ -15,21 +16,19 @@ __all__ = ["Due", "Event", "Head", "Injection", "mark_layout", "port_bits"]
 class Head(Bundle):
     """Packets at the heads of an input port's queues, and the fate of the chosen one."""
 
-    waiting = member(Out, DATA_COUNT)
+    waiting = member(Out, per_class)
     """For each channel whether a packet may start."""
-    anew = member(Out, DATA_COUNT)
+    anew = member(Out, per_class)
     """For each channel whether it has just reached the head, or started in the previous cycle."""
-    of_phase = member(Out, DATA_COUNT)
+    of_phase = member(Out, per_class)
     """For each channel whether the packet at the head belongs to the served phase."""
-    descriptor: data.View = member(
-        Out, lambda spec: data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)
-    )
+    descriptor: data.View = member(Out, array_per_class(descriptor_layout))
     """For each channel the descriptor of the packet at the head."""
-    exits: data.View = member(Out, lambda spec: data.ArrayLayout(port_bits(spec), DATA_COUNT))
+    exits: data.View = member(Out, array_per_class(lambda spec: port_bits(spec)))
     """Output ports of the unicasts among them."""
-    coming: data.View = member(Out, lambda spec: data.ArrayLayout(spec.ports, DATA_COUNT))
+    coming: data.View = member(Out, array_per_class(lambda spec: spec.ports))
     """For each channel the destination of the next unicast; see ``NextUnicast``."""
-    circuit = member(In, 2)
+    circuit = member(In, CLASS_BITS)
     """Channel that is served."""
     start = member(In, 1)
     """Start the packet of the served channel; see ``CircuitQueue``."""
@@ -37,11 +36,11 @@ class Head(Bundle):
     """Take a flit of the packet."""
     finish = member(In, 1)
     """End the packet."""
-    valid = member(Out, DATA_COUNT)
+    valid = member(Out, per_class)
     """For each channel: a flit is at its head."""
-    last = member(Out, DATA_COUNT)
+    last = member(Out, per_class)
     """For each channel: that flit ends the packet."""
-    broken = member(Out, DATA_COUNT)
+    broken = member(Out, per_class)
     """For each channel: the rest of the packet is missing and will not arrive."""
 
 

@@ -8,14 +8,14 @@ from fred_hw.ace.endpoint_map import CAUSES, COUNTERS
 from fred_hw.ace.engine import AceEngine
 from fred_hw.ace.memory_port import READ_PORTS
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import class_number
 from tests.fred_hw.simulation import played, simulate
 
 from .works import SPEC, TWO, MemoryBench
 
 SIZE = 24
-PP = DATA_CIRCUITS.index("pp")
+PP = class_number("pp")
 
 
 class EngineBench(MemoryBench):

@@ -14,7 +14,7 @@ import pytest
 
 from fred_hw.ace.control import AceControl
 from fred_hw.ace.endpoint_map import CAUSES
-from fred_hw.protocol import DATA_COUNT
+from fred_hw.virtual_channels import DEFAULT_CHANNELS
 from tests.fred_hw.endpoint.test_ledger_search import PHASES
 from tests.fred_hw.simulation import trace
 
@@ -115,12 +115,15 @@ def test_the_flow_that_is_set_alone_would_not_protect_what_waits(receives: bool)
 def test_the_rule_is_that_of_the_unit() -> None:
     """Random descriptors, ends of them, acks and FORGET, on all virtual channels."""
     rng = random.Random(1)
-    state = {"busy": 0, "idle": (1 << DATA_COUNT) - 1}
-    used: list[set[int]] = [set() for _ in range(DATA_COUNT)]
+    state = {"busy": 0, "idle": (1 << DEFAULT_CHANNELS.classes) - 1}
+    used: list[set[int]] = [set() for _ in range(DEFAULT_CHANNELS.classes)]
     inputs: Inputs = []
     wanted: list[int] = []
     for _ in range(400):
-        kind, circuit = rng.choice(("give", *["rest"] * 3, "forget")), rng.randrange(DATA_COUNT)
+        kind, circuit = (
+            rng.choice(("give", *["rest"] * 3, "forget")),
+            rng.randrange(DEFAULT_CHANNELS.classes),
+        )
         if kind == "give":
             phases = [rng.choice((0, 1, None)) for _ in range(2)]
             flows = [1 << 9 if one is None else one for one in phases]
@@ -137,12 +140,14 @@ def test_the_rule_is_that_of_the_unit() -> None:
         else:
             state |= {"busy": state["busy"] & ~rng.randrange(8), "idle": rng.choice((7, 7, 5, 2))}
         inputs += during(state, [{}, {}])
-        for one in range(DATA_COUNT):
+        for one in range(DEFAULT_CHANNELS.classes):
             if not state["busy"] >> one & 1 and state["idle"] >> one & 1:
                 used[one].clear()
     inputs += during(state, read("ERROR"))
     watch = ["forget", "s_axil_rdata"]
-    seen = trace(AceControl(spec=SPEC), inputs, watch, **HANDS, ready=(1 << DATA_COUNT) - 1)
+    seen = trace(
+        AceControl(spec=SPEC), inputs, watch, **HANDS, ready=(1 << DEFAULT_CHANNELS.classes) - 1
+    )
     assert [one for one, _ in seen if one] == [one for one in wanted if one]
     assert 20 < wanted.count(0) < len(wanted) - 20
     assert seen[-1][1] == 1 << list(CAUSES).index("locked")

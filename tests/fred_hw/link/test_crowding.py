@@ -10,7 +10,7 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.framer import Framer
 from fred_hw.link.header import header_layout
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import ALTERNATE, CONTROL, HEADER_FIELDS, Kind
+from fred_hw.protocol import ALTERNATE, HEADER_FIELDS, Kind
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import FRAMED, LINK, framed_flit, link_flit
@@ -64,7 +64,7 @@ def deframed(flits: list[Flit], watch: list[str], spec: Any = SPEC) -> list[Any]
 
 def test_what_a_router_tells_is_seen_a_cycle_later_and_not_in_flits_that_tell_nothing() -> None:
     kinds = [Kind.ACK, Kind.CREDIT, Kind.NACK, Kind.SYNC]
-    flits = [CODEC.pack(kind=kind, circuit=CONTROL, **TOLD) for kind in kinds]
+    flits = [CODEC.pack(kind=kind, circuit=CODEC.control, **TOLD) for kind in kinds]
     flits += [CODEC.pack(kind=kind, circuit=0, **ENDS) for kind in (Kind.DATA, ALTERNATE)]
     names = [f"crowding.payload.{name}" for name in COUNTS]
     seen = deframed(flits, ["crowding.valid", *names])
@@ -73,7 +73,7 @@ def test_what_a_router_tells_is_seen_a_cycle_later_and_not_in_flits_that_tell_no
 
 
 def test_a_flit_that_is_damaged_tells_nothing() -> None:
-    flit = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, **TOLD)
+    flit = CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, **TOLD)
     assert deframed([Flit(flit.header ^ 1 << 36, 0, flit.crc)], ["crowding.valid"]) == [0]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fred_hw.mesh.allocator import Allocator
 from fred_hw.switch.online_router import OnlineRouter
+from fred_hw.virtual_channels import VirtualChannels
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.switch.test_online_router import DP, MP, comes
 
@@ -61,4 +62,7 @@ def test_a_packet_waits_for_space_of_the_channel_by_which_it_goes_on() -> None:
     watch = ["destination_of[0]", "circuit_of[0]", "circuit_to[3]"]
     for space, want in ((0b000100, (0, 0, 0)), (0b001000, (8, 2, 3))):
         cycles = [packet | {"space[3]": space}] * 2
-        assert trace(Allocator(ports=PORTS, channels=2), cycles, watch)[-1] == want
+        assert (
+            trace(Allocator(ports=PORTS, channels=VirtualChannels(each=2)), cycles, watch)[-1]
+            == want
+        )

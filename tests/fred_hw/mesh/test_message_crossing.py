@@ -5,9 +5,11 @@ from typing import Any
 
 from fred_hw.mesh.message_crossing import MessageCrossing
 from fred_hw.protocol import Kind
-from fred_hw.switch.message_queue import QUEUED
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
+
+QUEUED = 8
+"""Messages in a queue: an ack and a nack per urgency class, and two."""
 
 PORTS, ONLINE = LINK.ports, LINK.protocol.online
 READY = {f"o[{k}].ready": 1 for k in range(PORTS)}

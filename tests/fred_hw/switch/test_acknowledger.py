@@ -8,9 +8,11 @@ import pytest
 from fred_hw.protocol import Kind, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import Acknowledger
-from fred_hw.switch.message_queue import QUEUED
 from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.specs import LINK
+
+QUEUED = 8
+"""Messages in a queue: an ack and a nack per urgency class, and two."""
 
 ONLINE, FLOWS = LINK.protocol.online, LINK.protocol.phases
 # In every phase a flow goes from port 0 to ports 1 and 2; packet 3 is due.

@@ -4,9 +4,11 @@ import pytest
 
 from fred_hw.protocol import Kind
 from fred_hw.switch.case_queue import CaseQueue
-from fred_hw.switch.message_queue import QUEUED
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
+
+QUEUED = 8
+"""Messages in a queue: an ack and a nack per urgency class, and two."""
 
 ONLINE = LINK.protocol.online
 FIELDS = (

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.switch.destination_choice import DestinationChoice
+from fred_hw.virtual_channels import VirtualChannels
 from tests.fred_hw.simulation import trace
 
 
@@ -67,7 +68,7 @@ def test_channels_of_a_class_are_one_class_and_the_source_says_by_which_it_goes_
         asked | {"onto[0]": 0, "begins": 1},
         asked,
     ]
-    unit = DestinationChoice(sources=4, channels=2)
+    unit = DestinationChoice(sources=4, channels=VirtualChannels(each=2))
     found = trace(unit, cycles, ["chosen", "circuit_to"])
     assert [chosen for chosen, _ in found[:3]] == [0b0001, 0b0001, 0b0010]
     assert [circuit for _, circuit in found[1:]] == [3, 3, 3, 2]

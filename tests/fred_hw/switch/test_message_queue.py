@@ -9,9 +9,12 @@ from amaranth.lib import data
 
 from fred_hw.link.message import message_layout
 from fred_hw.protocol import Kind
-from fred_hw.switch.message_queue import QUEUED, MessageQueue
+from fred_hw.switch.message_queue import MessageQueue
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
+
+QUEUED = 8
+"""Messages in a queue: an ack and a nack per urgency class, and two."""
 
 FIELDS = ("kind", "phase", "sequence", "generation")
 Said = tuple[int, int, int, int]

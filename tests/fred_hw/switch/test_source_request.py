@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from fred_hw.protocol import DATA_COUNT, PASSES
+from fred_hw.protocol import PASSES
 from fred_hw.switch.source_request import SourceRequest
+from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 from tests.fred_hw.simulation import trace
 
 MP, PP, DP = 0b001, 0b010, 0b100
@@ -17,7 +18,11 @@ SPACE = 0b1110
 def request(mp: int = 0, pp: int = 0, dp: int = 0, **others: int) -> dict[str, int]:
     """Return a cycle with the destination of the next packet of each circuit."""
     coming = {f"coming[{c}]": to for c, to in enumerate((mp, pp, dp))}
-    spaces = {f"{name}[{c}]": SPACE for name in ("spaces", "vacant") for c in range(DATA_COUNT)}
+    spaces = {
+        f"{name}[{c}]": SPACE
+        for name in ("spaces", "vacant")
+        for c in range(DEFAULT_CHANNELS.classes)
+    }
     return {**coming, **spaces, **others}
 
 
@@ -84,8 +89,8 @@ def test_bad_parameters_are_refused(destinations: Any, kind: type[Exception], te
 @pytest.mark.parametrize(
     ("channels", "kind", "text"),
     [
-        (3, ValueError, "SourceRequest channels must be 1 to 2, not 3"),
-        (True, TypeError, "SourceRequest channels must be an integer, not True"),
+        (2, TypeError, "SourceRequest channels must be a VirtualChannels, not 2"),
+        (None, TypeError, "SourceRequest channels must be a VirtualChannels, not None"),
     ],
 )
 def test_bad_channels_are_refused(channels: Any, kind: type[Exception], text: str) -> None:
@@ -100,7 +105,9 @@ def two(**buffers: int) -> list[int]:
     others = {name: value for name, value in buffers.items() if name[0] != "b"}
     cycle = spaces | named | others
     return trace(
-        SourceRequest(destinations=4, channels=2), [cycle, cycle | {"starts": 0}], ["pick"]
+        SourceRequest(destinations=4, channels=VirtualChannels(each=2)),
+        [cycle, cycle | {"starts": 0}],
+        ["pick"],
     )
 
 
@@ -117,7 +124,7 @@ def test_a_more_urgent_class_precedes_both_channels_of_another() -> None:
 
 def test_a_channel_without_space_holds_up_no_other_channel() -> None:
     cycle = {"coming[2]": 1, "coming[3]": 2, "spaces[3]": 2, "vacant[3]": 2}
-    unit = SourceRequest(destinations=4, channels=2)
+    unit = SourceRequest(destinations=4, channels=VirtualChannels(each=2))
     assert trace(unit, [cycle], ["pick"]) == [0b001000]
 
 
@@ -125,7 +132,7 @@ def two_traced(cycles: list[dict[str, int]], watch: str = "pick") -> list[int]:
     """Return a member in each cycle; destination 0 of buffers 0 and 1 is never vacant."""
     space = {f"{name}[{k}]": 0b1111 for name in ("spaces", "vacant") for k in range(6)}
     taken = {f"vacant[{k}]": 0b1110 for k in range(2)}
-    unit = SourceRequest(destinations=4, channels=2)
+    unit = SourceRequest(destinations=4, channels=VirtualChannels(each=2))
     return trace(unit, [space | taken | one for one in cycles], [watch])
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import CONTROL, Kind
+from fred_hw.protocol import Kind
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from testbench.models.endpoint import FlitCodec
 from tests.fred_hw.simulation import trace
@@ -30,8 +30,8 @@ def packet(number: int) -> list[dict[str, int]]:
 def greeting() -> list[dict[str, int]]:
     """Return how both neighbours greet the switch, and tell it of their space."""
     codec, space = FlitCodec(PAIR), PAIR.protocol.buffer_flits
-    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
-    limits = [codec.pack(**told, credit_circuit=k) for k in range(CONTROL)]
+    told = {"kind": Kind.CREDIT, "circuit": codec.control, "credit_limit": space}
+    limits = [codec.pack(**told, credit_circuit=k) for k in range(codec.control)]
     said = [codec.handshake(session_id=9, peer_known=1, up=1), *[None] * 9, *limits]
     return [
         {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}

@@ -11,7 +11,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.load import load_spec
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import ALTERNATE, Kind
+from fred_hw.protocol import ALTERNATE, Kind, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.companions.sva import assertions, bind_file
@@ -20,6 +20,7 @@ from gen.link_assertions import link_module
 from testbench.cosimulation.benches import benches
 from testbench.cosimulation.cosimulate_switch import PROBES
 from testbench.models.endpoint import endpoint_library
+from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
 from testbench.sim.runner import BenchRun, run_bench
 from testbench.sim.verilate import verilate
@@ -205,7 +206,7 @@ def bound(spec: SwitchSpec) -> tuple[str, str]:
 @pytest.mark.slow
 def test_regression_violates_only_what_it_breaks_on_purpose(tmp_path: Path) -> None:
     spec = small()
-    endpoint_library()
+    endpoint_library(protocol_header(ProtocolSpec()))
     verilog, top = bound(spec)
     latency = latency_cycles(spec) + ADDED_CYCLES
     run = BenchRun(

@@ -9,7 +9,8 @@ from itertools import product
 
 import pytest
 
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import GENERATIONS
+from fred_hw.virtual_channels import DEFAULT_CHANNELS
 from fred_hw.wafer.program import WaferProgram
 from testbench.campaigns.attack import failure_of
 from testbench.campaigns.fabrics import FABRICS, WAFER, Campaign, campaign
@@ -114,7 +115,7 @@ def test_short_campaigns_cover_stalls_faults_and_operations(fabric: str) -> None
     operations = [operation for one in plans for operation in one.operations]
     assert {one.kind for one in operations} == wanted
     found = {(one.kind, one.circuit) for one in operations}
-    assert found >= {*product(("all_reduce",), DATA_CIRCUITS)}
+    assert found >= {*product(("all_reduce",), DEFAULT_CHANNELS.names)}
 
 
 @pytest.mark.parametrize("fabric", FABRICS)
@@ -132,7 +133,7 @@ def test_short_campaigns_cover_deep_queues_cuts_and_late_endpoints(fabric: str) 
 def test_short_campaigns_multicast_and_reduce_on_all_virtual_channels() -> None:
     plans = [campaign("wafer", seed).plan for seed in SHORT["wafer"]]
     found = {(operation.kind, operation.circuit) for one in plans for operation in one.operations}
-    assert found >= {*product(("copy", "reduce"), DATA_CIRCUITS)}
+    assert found >= {*product(("copy", "reduce"), DEFAULT_CHANNELS.names)}
 
 
 def test_short_campaigns_cover_schedules() -> None:

@@ -12,7 +12,8 @@ from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.protocol import GENERATIONS
+from fred_hw.virtual_channels import DEFAULT_CHANNELS
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.phase import Phase
 from fred_hw.wafer.program import WaferProgram, compile_strategy
@@ -93,7 +94,7 @@ def endpoint_codes(loads: Sequence[Load], npu: int) -> list[Code]:
     registers = endpoint_map(WAFER.link)
     clock, forget = (registers.register(name).address for name in ("CYCLES", "FORGET"))
     steps: list[Code] = []
-    ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    ended: dict[str, int] = dict.fromkeys(DEFAULT_CHANNELS.names, 0)
     for start, load in zip(begins(loads), loads, strict=True):
         made, jobs = load.program, load.jobs(npu)
         steps.append((LEAST, clock, start, ANY))

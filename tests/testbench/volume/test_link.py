@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fred_hw.protocol import DATA_COUNT, ProtocolSpec
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
+from fred_hw.virtual_channels import DEFAULT_CHANNELS
 from gen.emitter import VerilogEmitter
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import BenchRun, run_bench
@@ -93,7 +94,7 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     assert min(result["faults"].values()) >= 100
 
 
-@pytest.mark.parametrize("flow", range(DATA_COUNT))
+@pytest.mark.parametrize("flow", range(DEFAULT_CHANNELS.classes))
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.phases import Phase, phase_table
@@ -19,17 +20,28 @@ from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
-TWO, THREE, FOUR = (SwitchSpec(ports=ports, lanes=2) for ports in (2, 3, 4))
-# Planes of tests/testbench/collectives have switches of four and five ports with endpoints.
-BUILT = [TWO, *(pytest.param(one, marks=pytest.mark.long) for one in (THREE, FOUR))]
+# Planes of tests/testbench/collectives have switches of four and five ports with endpoints, and
+# links of three urgency classes.
+SIZES = ((2, 4), (2, 3), (2, 2), (2, 1), (3, 3), (4, 3))
+"""Ports and urgency classes."""
+MOST, *OTHERS = (
+    SwitchSpec(ports=ports, lanes=2, protocol=ProtocolSpec(urgency_classes=classes))
+    for ports, classes in SIZES
+)
+BUILT = [MOST, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)]
 WORDS = SwitchSpec(ports=2, lanes=1, format="int32")
 
 
 def tables(spec: SwitchSpec, seed: int) -> list[list[Phase]]:
-    """Return tables with a phase of each circuit: those of a strategy, then random ones."""
+    """Return tables with a phase of each class: those of a strategy, then random ones."""
     phases = phase_table(random.Random(seed), spec, 12)
-    kinds = [[phase for phase in phases if phase.circuit == circuit] for circuit in range(3)]
+    classes = range(spec.protocol.urgency_classes)
+    kinds = [[phase for phase in phases if phase.circuit == circuit] for circuit in classes]
     return [list(table) for table in zip(*kinds, strict=False)]
+
+
+def sizes_of(spec: SwitchSpec) -> str:
+    return f"{spec.ports} ports, {spec.protocol.urgency_classes} classes"
 
 
 FAULTS = noticed_by("switch with endpoints")
@@ -42,7 +54,7 @@ class Made(NamedTuple):
     program: Path
 
 
-@pytest.fixture(scope="module", params=BUILT, ids=lambda spec: f"{spec.ports} ports")
+@pytest.fixture(scope="module", params=BUILT, ids=sizes_of)
 def made(request: pytest.FixtureRequest) -> Made:
     """Return one with faults to choose from, and none of them unless it is chosen."""
     return Made(request.param, build_switch_with_endpoints(request.param, FaultyEmitter(FAULTS)))

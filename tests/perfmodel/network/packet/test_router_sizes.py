@@ -2,7 +2,7 @@
 
 import pytest
 
-from fred_hw.protocol import CONTROL, Kind
+from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.ports.output_port import OutputPort
@@ -34,7 +34,12 @@ def test_outputs_have_the_space_of_those_in_hardware() -> None:
 def test_acks_of_unicasts_take_as_long_as_in_hardware_which_is_less_than_data(ports: int) -> None:
     """They do not cross the interconnect, so it does not matter how large that is."""
     spec = LINK.with_changes(ports=ports)
-    fields = {"circuit": CONTROL, "unicast": 1, "destination": address_of(1), "source": 99}
+    fields = {
+        "circuit": spec.protocol.control,
+        "unicast": 1,
+        "destination": address_of(1),
+        "source": 99,
+    }
     ack = link_flit(FlitCodec(spec).pack(0, kind=Kind.ACK, sequence=7, **fields))
     routes = {"o[1].ready": 1, f"routes[{address_of(1)}]": 2}
     comes = {f"i[0].{name[2:]}": value for name, value in ack.items()}
