@@ -55,7 +55,9 @@ class AceOutlet(Unit):
             Signal(DATA_COUNT, name=name)
             for name in ("wanting", "chosen", "recent", "take", "came", "space")
         )
-        last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
+        last = Signal()
+        ended = Signal()
+        flit = Signal(self.spec.data_width, reset_less=True)
         there = Signal(DATA_COUNT)
         slots = self.slots
         m.d.comb += [

@@ -177,7 +177,8 @@ class Endpoint(Unit):
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
-        dropped, incoming = Signal(), Signal(DATA_COUNT)
+        dropped = Signal()
+        incoming = Signal(DATA_COUNT)
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
             dropped.eq(deframer.dropped),
@@ -208,8 +209,11 @@ class Endpoint(Unit):
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
         """Offer control messages one at a time, the most urgent virtual channel's first."""
-        message, offers, taken = transmitter.message, Signal(DATA_COUNT), Signal(DATA_COUNT)
-        valid, load = Signal(), Signal()
+        message = transmitter.message
+        offers = Signal(DATA_COUNT)
+        taken = Signal(DATA_COUNT)
+        valid = Signal()
+        load = Signal()
         held = Signal(message.payload.shape(), reset_less=True)
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),

@@ -73,9 +73,14 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(DATA_COUNT)  # packet being sent
-        waiting, ends, take = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(DATA_COUNT)
-        chosen, held = Signal(DATA_COUNT), Signal(range(DEPTH + 1))
+        # packet being sent
+        busy = Signal()
+        circuit = Signal(DATA_COUNT)
+        waiting = Signal(DATA_COUNT)
+        ends = Signal(DATA_COUNT)
+        take = Signal(DATA_COUNT)
+        chosen = Signal(DATA_COUNT)
+        held = Signal(range(DEPTH + 1))
         valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),

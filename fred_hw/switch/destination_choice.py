@@ -74,7 +74,8 @@ class DestinationChoice(Unit):
             wire(m, f"asks_{name}", any_of(requests[c * self.channels : (c + 1) * self.channels]))
             for c, name in enumerate(DATA_CIRCUITS)
         ]
-        circuit, began = Signal(2), Signal()
+        circuit = Signal(2)
+        began = Signal()
         m.d.comb += [
             circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
             began.eq((self.path & self.starts).any()),

@@ -127,9 +127,11 @@ class Scheduler(Unit):
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
         count = phases + DATA_COUNT  # and one for the unicasts of each virtual channel
-        served, following = Signal(count), Signal(count)  # one-hot: served now, and next
+        # one-hot: served now, and next
+        served, following = (Signal(count, name=name) for name in ("served", "following"))
         watches = self._watches(m)
-        stopped, stops, halted = Signal(phases), Signal(phases), Signal()
+        stopped, stops = (Signal(phases, name=name) for name in ("stopped", "stops"))
+        halted = Signal()
         m.d.sync += stopped.eq(stops)
         m.d.comb += [
             stops.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
@@ -142,10 +144,10 @@ class Scheduler(Unit):
         ready = Cat(known & ~stopped, unicasts) & ~served
         circuits = [one.circuit for one in watches] + [Const(c, 2) for c in range(DATA_COUNT)]
         service, online = self.service, following[phases:].any()
-        keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
+        keeps, valid = (Signal(name=name) for name in ("keeps", "valid"))
+        circuit = Signal(DATA_COUNT)
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
-        # A phase may be halted from the next cycle on.
-        free = Cat(~stops, ~Const(0, DATA_COUNT))
+        free = Cat(~stops, ~Const(0, DATA_COUNT))  # a phase may be halted from the next cycle on
         stays, goes = following & free, chosen & free
         now = _Following(valid, circuit, online, unicasts)
         then = _Following(
@@ -193,7 +195,8 @@ class Scheduler(Unit):
         most urgent result is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
-        taken, behind = Signal(DATA_COUNT), Signal(len(ready), name="behind_following")
+        behind = Signal(len(ready), name="behind_following")
+        taken = Signal(DATA_COUNT)
         for number, name in enumerate(DATA_CIRCUITS):
             own, before = (
                 Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
@@ -216,9 +219,14 @@ class Scheduler(Unit):
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
         """Determine when service ends, a cycle early, and when the next phase is served."""
         service = self.service
-        done, under, seeks = Signal(DATA_COUNT), Signal(DATA_COUNT), Signal(range(SEEK_CYCLES + 1))
-        idle, idles, gone = Signal(), Signal(), Signal()
-        waited, late = Signal(range(LATE_CYCLES)), Signal()
+        done = Signal(DATA_COUNT)
+        under = Signal(DATA_COUNT)
+        seeks = Signal(range(SEEK_CYCLES + 1))
+        idle = Signal()
+        idles = Signal()
+        gone = Signal()
+        waited = Signal(range(LATE_CYCLES))
+        late = Signal()
         # A start settles late, and counts a cycle later.
         m.d.comb += [
             idles.eq(service.rests & (seeks <= 1)),
@@ -298,7 +306,9 @@ class Scheduler(Unit):
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
         """Probe phases that lack only other packets; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
-        looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
+        looked = Signal(phases)
+        recent = Signal(phases)
+        behind = Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
         chosen, later = next_grant(m, "probe", looked, behind)
         m.d.comb += [
@@ -306,7 +316,9 @@ class Scheduler(Unit):
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
         m.d.sync += [recent.eq(chosen), behind.eq(later)]
-        there, space, found = self.there, Signal(ports), Signal()
+        there = self.there
+        space = Signal(ports)
+        found = Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
             space.eq(one_hot_mux(recent, [watch.free for watch in watches])),
