@@ -12,14 +12,22 @@ from amaranth.lib.wiring import In
 from fred_hw.progress import parts
 from fred_hw.unit import Unit
 
+from .contract import origin
 from .halves import made_in_halves
+from .layout import commented, laid_out
 from .names import with_names
 from .yosys import run_yosys
 
 __all__ = ["VerilogEmitter"]
 
 # Attributes that record the generation; without them the text depends only on the hardware.
-_ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", "init")
+_ATTRIBUTES = (
+    *("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding"),
+    *("init", "full_case", "parallel_case", "unused_bits"),
+)
+
+# A register, as Amaranth writes it.
+_REGISTER = re.compile(r"^  attribute \\init .*\n  wire .*?(\S+)$", re.MULTILINE)
 
 # The contents of a memory without given contents; an SRAM has none before it is written.
 _NO_CONTENTS = re.compile(
@@ -58,6 +66,7 @@ class VerilogEmitter:
         self._elaborated: dict[str, tuple[Fragment, _Ports]] = {}
         self._rtlil: dict[str, str] = {}
         self.units: dict[str, str] = {}
+        self._sources: dict[str, Unit] = {}
         self.instances: dict[str, dict[str, int]] = {}
         self._open: list[str] = []
         self._converting: Unit | None = None
@@ -101,6 +110,7 @@ class VerilogEmitter:
         self._open.append(name)
         self.units[name] = f"{type(unit).__module__}.{type(unit).__qualname__}"
         source = self._substitute(unit) if self._substitute else unit
+        self._sources[name] = unit
         outer = self._converting, self._domain
         self._converting, self._domain = source, None
         ports: _Ports = {port: (value, None) for port, value, _ in _ports(source)}
@@ -143,20 +153,30 @@ class VerilogEmitter:
                 f"attrmap -modattr {removals}",
             ]
             begin(yosys[""])
-            text = run_yosys(
+            clean = run_yosys(
                 (self._rtlil[name] for name in self._elaborated),
                 script,
-                "write_verilog -norename -noattr",
+                "write_rtlil",
                 lambda name: begin(yosys[name]) if name in yosys else None,
             )
-        return with_names(text)
+            # Only then all nets exist that need a name.
+            verilog = run_yosys(
+                [with_names(clean)], [], "write_verilog -norename -attr2comment", lambda _: None
+            )
+        return laid_out(commented(verilog, self._sources))
 
     def _converted(self, name: str) -> str:
         """Return the RTLIL of a module."""
         fragment, ports = self._elaborated[name]
         with _no_collection():
-            text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
-        return _NO_CONTENTS.sub("", text)
+            text, names = rtlil.convert_fragment(fragment, ports, name, emit_src=False)
+        places = {path[-1]: signal.src_loc for signal, path in names.items()}
+
+        def placed(found: re.Match[str]) -> str:
+            part = origin(*places[found[1][1:]]) if found[1][1:] in places else ""
+            return f'  attribute \\part "{part}"\n{found[0]}' if part else found[0]
+
+        return _REGISTER.sub(placed, _NO_CONTENTS.sub("", text))
 
 
 @contextmanager

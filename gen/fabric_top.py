@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from fred_hw.fabric_plan import FabricPlan
 from fred_hw.link.axis import AXIS_BACK, AXIS_FORTH
 
+from .contract import comment, source
+from .layout import laid_out
 from .ports import SHARED, Port, bit_range, head_of_top, instance, link_ports
 
 __all__ = ["LINK_WIRES", "FabricTop", "Module"]
@@ -191,7 +193,17 @@ class FabricTop:
             module = f"{line} #(.BITS({bits}), .NUMBER({number}), .PACE({link.pace}))"
             pins = {"clk": "clk", **link.pins("s_axis_"), **link.behind.pins("m_axis_")}
             lines += instance(module, f"u_{link.forth}line", pins)
-        return "\n".join([*lines, *tail, "endmodule"]) + "\n"
+        return laid_out("\n".join([*self._about(name), *lines, *tail, "endmodule"]) + "\n")
+
+    def _about(self, name: str) -> list[str]:
+        """Return the comment at the beginning of the module."""
+        plan = type(self.plan)
+        units = f"{len(self._instances)} units and the wires between them."
+        return [
+            *comment(f"{name}: {units}"),
+            *comment(source(plan)),
+            *comment("Latency, Throughput, Paths and Reset: those of the units."),
+        ]
 
     @cached_property
     def _instances(self) -> list[_Instance]:

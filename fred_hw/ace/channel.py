@@ -105,8 +105,11 @@ class AceChannel(Unit):
         machines = [
             place(m, f"fsm_{k}", AceFsm(spec=self.spec)) for k in range(self.spec.endpoint.fsms)
         ]
-        begin, stored = Signal(name="begins"), Signal()
-        sends, receives = Signal(), Signal()  # a message is under way
+        begin = Signal(name="begins")
+        stored = Signal()
+        # a message is under way
+        sends = Signal()
+        receives = Signal()
         m.d.comb += [loader.work.eq(work), loader.begins.eq(begin & (work.parts != 0))]
         wiring.connect(m, loader.o, wiring.flipped(self.requests))
         loads = loader.active
@@ -198,7 +201,9 @@ class AceChannel(Unit):
         message, in the cycle in which it gets under way; the message is then stored as it comes.
         """
         given = following.payload
-        counted, same, adds = Signal(), Signal(), Signal()
+        counted = Signal()
+        same = Signal()
+        adds = Signal()
         more = Signal(len(work.expected))
         m.d.sync += same.eq(
             following.valid
@@ -238,7 +243,9 @@ class AceChannel(Unit):
         slots, fsms = self.spec.endpoint.slots, len(machines)
         waiting, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
-        assigned, busy, earlier = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
+        assigned = Signal(fsms, init=1)
+        busy = Signal(fsms)
+        earlier = Signal(fsms)
         gives = Signal()
         m.d.comb += [
             busy.eq(Cat(one.busy for one in machines)),
@@ -304,7 +311,8 @@ class AceChannel(Unit):
         held, ready = Signal(name="send_held"), Cat(one.send for one in machines)
         sequencer, takes = self._sequence(m, "send", work, begin, ready, held)
         packet = self.spec.protocol.packet_flits
-        index, ends = Signal(range(packet)), Signal(name="send_ends")
+        ends = Signal(name="send_ends")
+        index = Signal(range(packet))
         m.d.comb += [
             sequencer.steps.eq(work.steps),
             message.slot.eq(one_hot_mux(sequencer.machine, [one.slot for one in machines])),
@@ -454,7 +462,8 @@ class AceChannel(Unit):
         takes: Value,
     ) -> None:
         """Set destination and operation of a message's first flit; all machines are at one step."""
-        reduces, stores = Signal(), Signal()
+        reduces = Signal()
+        stores = Signal()
         m.d.sync += [
             reduces.eq(sequencer.step < work.reduces),
             stores.eq(sequencer.step >= work.stores),

@@ -113,7 +113,8 @@ class AceIntake(Unit):
         wanting, chosen, recent, take = (
             Signal(per_class(self), name=name) for name in ("wanting", "chosen", "recent", "take")
         )
-        reserved, space = Signal(range(WRITES + 1)), Signal(init=1)
+        reserved = Signal(range(WRITES + 1))
+        space = Signal(init=1)
         m.d.comb += [
             wanting.eq(
                 Cat(

@@ -97,7 +97,8 @@ class LoadTracker(Unit):
         loads = [Signal(self.load_width, name=f"load_{d}") for d in range(count)]
         last = [Signal(places, init=d, name=f"last_{d}") for d in range(count)]
         keys = [Signal(self.load_width, name=f"key_{d}", reset_less=True) for d in range(count)]
-        left, step = Signal(self.chunk_width, reset_less=True), Signal(range(count + 1))
+        left = Signal(self.chunk_width, reset_less=True)
+        step = Signal(range(count + 1))
         fsm = Fsm(m, "idle", "sort", "gap", "judge", "walk", "offer")
         m.d.comb += [
             self.i.ready.eq(fsm.ongoing("idle")),

@@ -88,7 +88,8 @@ class AceLoader(Unit):
             data.View(layout, Signal(layout.size, name=name, reset_less=True))
             for name in ("now", "following")
         )
-        known, takes, reads, final, ends = (Signal() for _ in range(5))
+        names = ("known", "takes", "reads", "final", "ends")
+        known, takes, reads, final, ends = (Signal(name=name) for name in names)
         slot = self._slot(m, sequencer, takes)
         if self.parts == "rest":
             m.d.comb += sequencer.ahead.eq(1)

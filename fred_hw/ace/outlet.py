@@ -55,7 +55,9 @@ class AceOutlet(Unit):
             Signal(per_class(self), name=name)
             for name in ("wanting", "chosen", "recent", "take", "came", "space")
         )
-        last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
+        last = Signal()
+        ended = Signal()
+        flit = Signal(self.spec.data_width, reset_less=True)
         there = Signal(per_class(self))
         slots = self.slots
         m.d.comb += [

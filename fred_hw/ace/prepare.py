@@ -204,7 +204,9 @@ class AcePrepare(Unit):
             m.d.sync += known.eq(is_phase & selected(flow.number, list(named)))
             others.append(known & (read.data != flow.generation))
             names.append(Cat(is_phase & (flow.number == phase) for phase in range(phases)))
-        taken, behind, clash = Signal(), Signal(), Signal(name="generations_differ")
+        clash = Signal(name="generations_differ")
+        taken = Signal()
+        behind = Signal()
         m.d.comb += [
             self.phases.eq((names[0] | names[1]) & self.busy.replicate(phases)),
             taken.eq(self.valid.any() & ~self.discards),
@@ -235,7 +237,8 @@ class AcePrepare(Unit):
             )
         )
         # Fields that an operation has no use for hold what was written for another one.
-        moves, is_exchange = Signal(), Signal()
+        moves = Signal()
+        is_exchange = Signal()
         rings = (rest.members < 2) | (rest.members > MOST_MEMBERS) | (rest.rank >= rest.members)
         rings |= (rest.fsms == 0) | (rest.fsms > self.spec.endpoint.fsms)
         total, block = rest.bytes[shift:], rest.block_bytes[shift:]
@@ -367,9 +370,12 @@ class AcePrepare(Unit):
         """
         o, count, rest = self.o, count_bits(self.spec), asked.rest
         chunk = self.spec.endpoint.chunk_flits
-        index, first = Signal(8), Signal(8)
-        places, offsets = Signal(len(o.message) + 1), Signal(count + 2)
-        over, wrong = Signal(), Signal()
+        index = Signal(8)
+        first = Signal(8)
+        places = Signal(len(o.message) + 1)
+        offsets = Signal(count + 2)
+        over = Signal()
+        wrong = Signal()
         own = Signal.like(o.first_offset, name="own_offset")
         gathers = asked.operation == OPERATIONS.index("all_gather")
         before = Mux(rest.rank == 0, rest.members, rest.rank) - 1

@@ -83,7 +83,8 @@ class AceReader(Unit):
         )
         depth = max(2, spec.endpoint.memory_reads)
         tags = place(m, "tags", Fifo(shape=tag, depth=depth))
-        chosen, recent = Signal(per_class(self)), Signal(per_class(self))
+        chosen = Signal(per_class(self))
+        recent = Signal(per_class(self))
         wanting = Cat(one.valid for one in self.i)
         asked = View(request_layout(spec), Signal(request_layout(spec).size, name="asked"))
         take = Signal()
@@ -112,7 +113,9 @@ class AceReader(Unit):
     def _give(self, m: Module, tags: stream.Interface) -> None:
         """Hold a word, or only a mark, until it is accepted."""
         head = tags.payload
-        moves, ends, first = Signal(), Signal(), Signal()
+        moves = Signal()
+        ends = Signal()
+        first = Signal()
         m.d.comb += [
             moves.eq(~self.valid | self.ready),
             self.data.ready.eq(tags.valid & head.reads & moves),

@@ -124,7 +124,8 @@ class AceSchedule(Unit):
         write, read = memory.write_port(), memory.read_port()
         place_of_entry = Signal.like(self.entries, name="place")
         loaded = data.View(layout, Signal(layout.size, name="loaded", reset_less=True))
-        loads, legal = Signal(name="loads"), Signal()
+        loads = Signal(name="loads")
+        legal = Signal()
         with m.If(self.begins):
             m.d.sync += [loads.eq(self.is_entry), Value.cast(loaded).eq(self.conditions)]
         head = read.data

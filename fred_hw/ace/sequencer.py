@@ -72,16 +72,21 @@ class AceSequencer(Unit):
 
     def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
-        now, pause = Signal(machines, init=1, name="now"), Signal(3)
+        now = Signal(machines, init=1, name="now")
+        pause = Signal(3)
         # First flits in each block: of the first chunk of the round, of the current chunk, of the
         # next one; and where the part begins of a chunk that begins with its block.
         batch, base, behind, part = (
             Signal(count + (name == "part"), name=name)
             for name in ("batch", "base", "behind", "part")
         )
-        left, rest = Signal(count), Signal(count)
+        left = Signal(count)
+        rest = Signal(count)
         run = Signal.like(self.size)
-        short, last_chunk, ends, skip = Signal(), Signal(), Signal(), Signal()
+        short = Signal()
+        last_chunk = Signal()
+        ends = Signal()
+        skip = Signal()
         m.d.comb += [self.first.eq(self.step == 0), short.eq(left <= work.message)]
         m.d.sync += [
             behind.eq(base + work.message),
@@ -96,7 +101,8 @@ class AceSequencer(Unit):
             self.machine.eq(now & (self.active & (pause == 1)).replicate(machines)),
             skip.eq(0),
         ]
-        lower, anew = Signal(), Signal()
+        lower = Signal()
+        anew = Signal()
         with m.If(pause > 1):
             m.d.sync += pause.eq(pause - 1)
         with m.If(self.begins):

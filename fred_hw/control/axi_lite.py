@@ -117,7 +117,8 @@ class AxiLiteRegisters(Unit):
         super().__init__()
 
     def build(self, m: Module) -> None:
-        bad_write, bad_read = Signal(), Signal()
+        bad_write = Signal()
+        bad_read = Signal()
         self._write(m, bad_write)
         self._read(m, bad_read)
         m.d.comb += self.bad_address.eq(bad_write | bad_read)
@@ -135,7 +136,9 @@ class AxiLiteRegisters(Unit):
         address = Signal(self.registers.address_bits, reset_less=True)
         data = Signal(WORD_BITS, name="data", reset_less=True)
         strobe = Signal(WORD_BYTES, reset_less=True)
-        has_address, has_data, take = Signal(), Signal(), Signal()
+        has_address = Signal()
+        has_data = Signal()
+        take = Signal()
         bvalid, bresp = self._port("bvalid"), self._port("bresp")
         m.d.comb += [
             self._port("awready").eq(~has_address),
@@ -196,7 +199,9 @@ class AxiLiteRegisters(Unit):
     def _read(self, m: Module, bad_address: Signal) -> None:
         """Keep an address, then the response until it is accepted."""
         address = Signal(self.registers.address_bits, name="read_address", reset_less=True)
-        has_address, take, found = Signal(name="has_read"), Signal(), Signal()
+        has_address = Signal(name="has_read")
+        take = Signal()
+        found = Signal()
         rvalid = self._port("rvalid")
         words = list(self.registers.words())
         hits = self._hits(m, "read_hits", address, words)

@@ -49,7 +49,8 @@ class SaturatingCounter(Unit):
         super().__init__()
 
     def build(self, m: Module) -> None:
-        came, total = Signal(range(self.sources + 1)), Signal(self.width + 1)
+        came = Signal(range(self.sources + 1))
+        total = Signal(self.width + 1)
         m.d.comb += total.eq(self.count + came)
         m.d.sync += [
             came.eq(sum_of(self.events)),

@@ -88,8 +88,12 @@ class ControlUnit(Unit):
 
     def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
         """Execute commands; return whether one is refused in this cycle."""
-        busy, erases, loads = Signal(), Signal(), Signal(3)
-        refused, sticky, start = Signal(), Signal(), Signal()
+        busy = Signal()
+        erases = Signal()
+        loads = Signal(3)
+        refused = Signal()
+        sticky = Signal()
+        start = Signal()
         command, phase = registers.command_command, registers.phase_number
         exists = Signal()
         table, entry = self.table, self.table.entry.as_value()
@@ -131,7 +135,8 @@ class ControlUnit(Unit):
             "strobe": registers.bad_strobe,
         }
         clear = registers.control_clear_errors
-        first_cause, first_port = Signal(range(len(CAUSES))), Signal(range(self.spec.ports))
+        first_cause = Signal(range(len(CAUSES)))
+        first_port = Signal(range(self.spec.ports))
         came, raised, counts = [], [], []
         for cause in CAUSES:
             here = Signal(name=f"{cause}_came")

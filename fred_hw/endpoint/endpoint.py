@@ -175,7 +175,8 @@ class Endpoint(Unit):
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
-        dropped, incoming = Signal(), Signal(per_class(self))
+        dropped = Signal()
+        incoming = Signal(per_class(self))
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
             dropped.eq(deframer.dropped),
@@ -206,12 +207,11 @@ class Endpoint(Unit):
 
     def _reply(self, m: Module, receivers: list[FlowReceiver], transmitter: Transmitter) -> None:
         """Offer control messages one at a time, the most urgent virtual channel's first."""
-        message, offers, taken = (
-            transmitter.message,
-            Signal(per_class(self)),
-            Signal(per_class(self)),
-        )
-        valid, load = Signal(), Signal()
+        message = transmitter.message
+        offers = Signal(per_class(self))
+        taken = Signal(per_class(self))
+        valid = Signal()
+        load = Signal()
         held = Signal(message.payload.shape(), reset_less=True)
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),

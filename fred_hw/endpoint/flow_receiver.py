@@ -191,9 +191,16 @@ class FlowReceiver(Unit):
         mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
         expected, index = progress
-        following, here = Signal.like(index), Signal.like(index)  # index of the received flit
-        due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or an earlier one
-        behind, more = Signal.like(expected), Signal()  # more of the expected packet follows
+        # index of the received flit
+        following = Signal.like(index)
+        here = Signal.like(index)
+        # of the expected packet, or an earlier one
+        due = Signal()
+        before = Signal()
+        old = Signal()
+        # more of the expected packet follows
+        behind = Signal.like(expected)
+        more = Signal()
         m.d.comb += [
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
@@ -229,7 +236,9 @@ class FlowReceiver(Unit):
         unsaid = Signal(range(protocol.ack_interval + 1))
         idle = Signal(range(protocol.nack_timeout_cycles + 1))
         waited = Signal(range(protocol.ack_cycles + 1))
-        due_ack, due_nack, acks = Signal(), Signal(), Signal()
+        due_ack = Signal()
+        due_nack = Signal()
+        acks = Signal()
         full, quiet = unsaid == protocol.ack_interval, idle == protocol.nack_timeout_cycles
         pauses = quiet | (~self.busy & (idle >= protocol.quiet_cycles))
         late = waited == protocol.ack_cycles

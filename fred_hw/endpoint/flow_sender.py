@@ -112,7 +112,9 @@ class FlowSender(Unit):
         bits = protocol.fields
         window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
         oldest, following, begun, newest = window
-        busy, current = Signal(), Signal.like(oldest)  # packet being sent
+        # packet being sent
+        busy = Signal()
+        current = Signal.like(oldest)
         size = replay_packets(spec)
         kept = _Kept(
             Memory(shape=spec.data_width, depth=size * protocol.packet_flits, init=[]),
@@ -224,7 +226,8 @@ class FlowSender(Unit):
         mine, acknowledged, nack, late, skip, back = (
             Signal(name=name) for name in ("mine", "acknowledged", "nack", "late", "skip", "back")
         )
-        timer, number = Signal(range(timeout + 1)), message.sequence
+        number = message.sequence
+        timer = Signal(range(timeout + 1))
         ahead = (number - oldest)[: len(oldest)]
         m.d.comb += [
             mine.eq(
@@ -254,9 +257,12 @@ class FlowSender(Unit):
     ) -> Signal:
         """Read flits; return the packet to start after this cycle by default."""
         size, o = self.spec.protocol.packet_flits, self.o
-        index, length, here = (Signal(o.index.shape()) for _ in range(3))
+        index, length, here = (
+            Signal(o.index.shape(), name=name) for name in ("send_index", "send_length", "here")
+        )
         read, read_last = kept.flits.read_port(), kept.lasts.read_port()
-        after, number = Signal.like(current), Signal.like(current)
+        after = Signal.like(current)
+        number = Signal.like(current)
         m.d.comb += [
             here.eq(Mux(busy, length, read_last.data)),
             o.ends.eq(index == here),

@@ -84,7 +84,9 @@ class Ledger(Unit):
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
-        known, mine, earlier = Signal(count), Signal(count), Signal(generation)
+        known = Signal(count)
+        mine = Signal(count)
+        earlier = Signal(generation)
         m.d.comb += [
             key.eq(self._key(flow)),
             other.eq(self._key(self.other)),
@@ -100,7 +102,8 @@ class Ledger(Unit):
         m.d.sync += [held.eq(key), earlier.eq(flow.generation)]
         own = Signal(name="key_known"), Signal(name="key_seen")
         # Unicasts always have the same generation, so only phases can change theirs.
-        stale, forgotten = Signal(), Signal(self.spec.protocol.phases)
+        stale = Signal()
+        forgotten = Signal(self.spec.protocol.phases)
         m.d.comb += [
             stale.eq(self.changed & ((key == held) | ~own[0])),
             *(

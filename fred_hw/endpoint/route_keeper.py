@@ -91,14 +91,20 @@ class RouteKeeper(Unit):
             choice.destination.eq(self.flow.peer),
             choice.crowding.eq(self.crowding),
         ]
-        may, less, blocked = Signal(), Signal(), Signal(2)
+        may = Signal()
+        less = Signal()
+        blocked = Signal(2)
         m.d.sync += [
             may.eq(choice.forks & (self.flow.phase == self.spec.protocol.online)),
             less.eq(choice.other < choice.named),
             blocked.eq(Cat(choice.named[-1], choice.other[-1])),
         ]
-        kept, none, chooses, leaving = self.kept, Signal(), Signal(), Signal()
-        mine, its = Signal(), Signal()
+        kept = self.kept
+        none = Signal()
+        chooses = Signal()
+        leaving = Signal()
+        mine = Signal()
+        its = Signal()
         m.d.comb += [
             none.eq(self.oldest == self.begun),
             chooses.eq(self.begins & may & none & ~kept.doubtful),
@@ -116,7 +122,8 @@ class RouteKeeper(Unit):
     def _doubt(self, m: Module) -> None:
         """Track whether duplicates of retransmitted packets may be in flight."""
         # The first packet sent after all of these.
-        behind, past = Signal.like(self.begun), Signal.like(self.begun)
+        behind = Signal.like(self.begun)
+        past = Signal.like(self.begun)
         m.d.comb += past.eq(self.number - behind - 1)
         with m.If(self.again):
             m.d.sync += [self.kept.doubtful.eq(1), behind.eq(self.begun + self.begins)]

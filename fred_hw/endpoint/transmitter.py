@@ -73,13 +73,14 @@ class Transmitter(Unit):
             self.link.empty.eq(sender.empty),
         ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
-        busy, circuit = Signal(), Signal(per_class(self))  # packet being sent
-        waiting, ends, take = (
-            Signal(per_class(self)),
-            Signal(per_class(self)),
-            Signal(per_class(self)),
-        )
-        chosen, held = Signal(per_class(self)), Signal(range(DEPTH + 1))
+        # packet being sent
+        busy = Signal()
+        circuit = Signal(per_class(self))
+        waiting = Signal(per_class(self))
+        ends = Signal(per_class(self))
+        take = Signal(per_class(self))
+        chosen = Signal(per_class(self))
+        held = Signal(range(DEPTH + 1))
         valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),

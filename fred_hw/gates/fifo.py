@@ -55,12 +55,18 @@ class Fifo(Unit):
         memory = m.submodules.memory = Memory(shape=self.width, depth=self.depth, init=[])
         write = memory.write_port()
         read = memory.read_port()
-        tail, head, following = (Signal(range(self.depth)) for _ in range(3))
-        used, offered = Signal(range(self.depth + 1)), Signal()
-        came, gone, more = Signal(), Signal(), Signal()
+        tail, head, following = (
+            Signal(range(self.depth), name=name) for name in ("tail", "head", "following")
+        )
+        used = Signal(range(self.depth + 1))
+        offered = Signal()
+        came = Signal()
+        gone = Signal()
+        more = Signal()
         word, given = Value.cast(self.i.payload), Value.cast(self.o.payload)
         # A word that enters an empty queue bypasses the memory, and is held until it leaves.
-        passed, passing = Signal(self.width, reset_less=True), Signal()
+        passed = Signal(self.width, reset_less=True)
+        passing = Signal()
         m.d.comb += [
             self.used.eq(used),
             self.i.ready.eq(used != self.depth),

@@ -46,7 +46,8 @@ class StreamRegister(Unit):
         super().__init__()
 
     def build(self, m: Module) -> None:
-        offered, word = Signal(), Signal(self.width, reset_less=True)
+        offered = Signal()
+        word = Signal(self.width, reset_less=True)
         m.d.comb += [
             self.i.ready.eq(~offered | self.o.ready),
             self.o.valid.eq(offered),

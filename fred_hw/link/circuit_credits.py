@@ -65,12 +65,18 @@ class CircuitCredits(Unit):
 
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
-        taken, before, spare = (Signal.like(self.link_sequence) for _ in range(3))
+        taken, before, spare = (
+            Signal.like(self.link_sequence, name=name)
+            for name in ("taken_flits", "before", "spare")
+        )
         # The first position at which no largest packet may start, so its size is not subtracted.
         limit = Signal.like(self.link_sequence, init=most - largest)
         # The start settles late in its cycle, and is counted in the next one.
-        begun, length = Signal(), Signal.like(self.length)
-        fits, last, flits = Signal(), Signal(), Signal.like(self.link_sequence)
+        begun = Signal()
+        length = Signal.like(self.length)
+        fits = Signal()
+        last = Signal()
+        flits = Signal.like(self.link_sequence)
         space = Signal(init=1)
         m.d.comb += [
             flits.eq(Mux(begun, length + 1, 0)),

@@ -87,7 +87,8 @@ class Deframer(Unit):
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
-        good, handshake = Signal(), self.handshake.payload
+        handshake = self.handshake.payload
+        good = Signal()
         m.d.comb += [
             good.eq(check.good & ~self.down),
             self.handshake.valid.eq(check.good & (check.header.kind == Kind.HANDSHAKE)),
@@ -122,7 +123,8 @@ class Deframer(Unit):
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
         """Return the flow in a header, in the form of a descriptor."""
-        phase, online = Signal(self.spec.protocol.fields["phase"]), self.spec.protocol.online
+        online = self.spec.protocol.online
+        phase = Signal(self.spec.protocol.fields["phase"])
         with m.If(header.unicast):
             m.d.comb += phase.eq(online)
         with m.Elif(_above(header.phase, online - 1)):
@@ -173,7 +175,9 @@ class Deframer(Unit):
         # Sequence numbers wrap, and a source may send anything: compare the whole headers.
         kind = () if protocol.routes is None else ("kind",)
         fields = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
-        opened, circuit, packet = Signal(), Signal.like(header.circuit), Signal.like(fields)
+        opened = Signal()
+        circuit = Signal.like(header.circuit)
+        packet = Signal.like(fields)
         next_index = Signal.like(header.index)
         timeout = Signal(range(protocol.packet_timeout_cycles + 1))
         same, goes_on, again, fits, taken = (

@@ -93,7 +93,7 @@ class Framer(Unit):
         return len(self.spec.protocol.buffers)
 
     def build(self, m: Module) -> None:
-        gone, kept, syncs = Signal(), Signal(), Signal()
+        gone, kept, syncs = (Signal(name=name) for name in ("gone", "kept", "syncs"))
         # An offered flit stays the same until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
         reports = Signal()
@@ -102,7 +102,8 @@ class Framer(Unit):
         choices = [self.handshake.valid, self.message.valid, sync, self.i.valid, news]
         grants, stalled = self._grants(m, choices, kept)
         handshake, message, sync_granted, packet, _ = grants
-        loses, behind = Signal(), Signal()
+        loses = Signal()
+        behind = Signal()
         # The receiver of a handshake may not be up yet, and would ignore credits.
         m.d.comb += [
             loses.eq(self.down & ~stalled),
@@ -163,7 +164,8 @@ class Framer(Unit):
 
         Return the grants, and whether an offer of before is not taken yet.
         """
-        stalled, before = Signal(), Const(0, 1)
+        before = Const(0, 1)
+        stalled = Signal()
         m.d.sync += stalled.eq(kept)
         grants = [Signal(name=f"grant_{k}") for k in range(len(choices))]
         for grant, choice in zip(grants, choices, strict=True):
@@ -212,7 +214,8 @@ class Framer(Unit):
         bits, most = link_sequence_bits(self.spec), self.spec.protocol.buffer_flits
         control, requests = self._control, self.here.synced
         circuit = Signal(self.spec.protocol.fields["circuit"], init=control)
-        changed, behind = Signal.like(requests), Signal.like(requests)
+        changed = Signal.like(requests)
+        behind = Signal.like(requests)
         chosen, later = next_grant(m, "report", changed, behind)
         news = wire(m, "news", selected(circuit, list(changed)) & (circuit != control))
         loads = taken | (~news & ~kept)
@@ -236,9 +239,12 @@ class Framer(Unit):
         Called with whether a question is taken, and whether one is offered and is not.
         """
         timeout = self.spec.protocol.timeout_cycles
-        timer, due, still = Signal(range(timeout + 1)), Signal(), Signal()
+        timer = Signal(range(timeout + 1))
+        due = Signal()
+        still = Signal()
         bits = self.spec.protocol.fields["circuit"]
-        circuit, following = Signal(bits), Signal(bits)
+        circuit = Signal(bits)
+        following = Signal(bits)
         link_sequence = Signal(link_sequence_bits(self.spec))
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
         for number in range(len(self.lacks)):

@@ -109,11 +109,9 @@ class Sender(Unit):
         leaving = framer.i.payload.frame
         m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
         ends = self.gone & leaving.last
-        held, there, begun = (
-            Signal.like(self.link_sequence),
-            Signal.like(self.start),
-            Signal.like(self.start),
-        )
+        held = Signal.like(self.link_sequence)
+        there = Signal.like(self.start)
+        begun = Signal.like(self.start)
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(self.spec.protocol.buffers):
@@ -144,7 +142,8 @@ class Sender(Unit):
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
         """Compute the CRCs of flits, and queue flits that cannot be sent at once."""
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
-        valid, payload = Signal(), Signal(self.spec.data_width, reset_less=True)
+        valid = Signal()
+        payload = Signal(self.spec.data_width, reset_less=True)
         frame = Signal(frame_layout(self.spec), reset_less=True)
         m.d.sync += [valid.eq(self.i.valid), payload.eq(self.i.data), frame.eq(self.i.frame)]
         m.d.comb += [

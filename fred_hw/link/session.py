@@ -117,10 +117,8 @@ class LinkSession(Unit):
     def build(self, m: Module) -> None:
         link, came, handshake = self.link, self.link.came.payload, self.link.handshake
         timeout = self.spec.protocol.timeout_cycles
-        peer_session_id, timer = (
-            Signal.like(came.peer_session_id, name="peer_session_id"),
-            Signal(range(timeout + 1)),
-        )
+        peer_session_id = Signal.like(came.peer_session_id, name="peer_session_id")
+        timer = Signal(range(timeout + 1))
         peer_known, fresh, agreed, drained, fits, renewed = (
             Signal(name=name)
             for name in ("peer_known", "fresh", "agreed", "drained", "fits", "renewed")

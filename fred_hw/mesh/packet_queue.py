@@ -68,7 +68,9 @@ class PacketQueue(FlitQueue):
 
     def build(self, m: Module) -> None:
         head = self.advance(m)
-        under_way, old, thrown = Signal(), Signal(), Signal()
+        under_way = Signal()
+        old = Signal()
+        thrown = Signal()
         m.d.comb += [
             self.waiting.eq(head.here & head.mark.first & ~under_way & ~thrown),
             self.valid.eq(self.waiting | (head.here & under_way & ~head.mark.first)),

@@ -143,7 +143,8 @@ class MeshRouter(Unit):
     def _tick(self, m: Module) -> Signal:
         """Return a strobe every ``head_of_line_timeout_cycles``; one counter serves all queues."""
         period = self.spec.protocol.head_of_line_timeout_cycles
-        clock, tick = Signal(range(period)), Signal()
+        clock = Signal(range(period))
+        tick = Signal()
         m.d.sync += [clock.eq(clock + 1), tick.eq(clock == period - 1)]
         with m.If(clock == period - 1):
             m.d.sync += clock.eq(0)

@@ -145,7 +145,8 @@ class Acknowledger(Unit):
         for k in range(ports):
             # The looked-up word is still there, and is written back whole.
             m.d.comb += stored.data[k].eq(Mux(change.acked_by[k], change.number, read.data[k]))
-        generation, stale = self.flows.entry.generation, Signal()
+        generation = self.flows.entry.generation
+        stale = Signal()
         m.d.comb += stale.eq(case.of_neighbour & (case.generation != generation))
         m.d.comb += change.order.generation.eq(generation)
         fsm = Fsm(
@@ -187,9 +188,9 @@ class Acknowledger(Unit):
         """Look up the phase of a case; return the change, without target ports yet."""
         ports = self.spec.ports
         change = _Change(
-            Signal.like(self.flows.number),
-            Signal.like(read.addr),
-            Signal.like(case.number),
+            Signal.like(self.flows.number, name="write_at"),
+            Signal.like(read.addr, name="read_at"),
+            Signal.like(case.number, name="case_number"),
             Signal(ports, name="acked_by"),
             _Order(
                 Signal(ports, name="order_targets"),
@@ -209,7 +210,8 @@ class Acknowledger(Unit):
     def _pick(self, m: Module, fsm: Fsm, cases: CaseQueue, change: _Change) -> None:
         """Restart numbers at 0 (those of all phases after a reset), and take the next case."""
         phases = self.spec.protocol.phases
-        walk, everyone = Signal(range(phases)), (1 << self.spec.ports) - 1
+        everyone = (1 << self.spec.ports) - 1
+        walk = Signal(range(phases))
 
         def start_at_0(flow: Value, generation: Value | int) -> None:
             m.d.comb += [change.number.eq(0), change.key.eq(flow), change.place.eq(flow)]
@@ -273,8 +275,10 @@ class Acknowledger(Unit):
     ) -> Value:
         """Return whether to act on a nack, as all outputs may request the same packet."""
         pause = self.spec.protocol.packet_timeout_cycles // 2
-        again, recent = Signal(), Signal(range(pause + 1))
-        last_key, last_number = Signal.like(key), Signal.like(case.number)
+        again = Signal()
+        recent = Signal(range(pause + 1))
+        last_key = Signal.like(key)
+        last_number = Signal.like(case.number)
         back = Signal.like(case.number)
         m.d.comb += [
             back.eq(flow.due - case.number),

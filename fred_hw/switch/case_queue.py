@@ -91,7 +91,9 @@ class CaseQueue(Unit):
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports
-        taken, waiting, behind = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
+        taken = Signal(2 * ports)
+        waiting = Signal(2 * ports, name="cases_waiting")
+        behind = Signal(2 * ports)
         there, offers = zip(
             *self._messages(m, taken[:ports]), *self._events(m, taken[ports:]), strict=True
         )

@@ -78,7 +78,8 @@ class DestinationChoice(Unit):
         number: Value | int = len(asks) - 1
         for c in reversed(range(len(asks) - 1)):
             number = Mux(asks[c].any(), c, number)
-        circuit, began = Signal(CLASS_BITS), Signal()
+        circuit = Signal(CLASS_BITS)
+        began = Signal()
         m.d.comb += [
             circuit.eq(number),
             began.eq((self.path & self.starts).any()),

@@ -110,8 +110,10 @@ class Dispatcher(Unit):
 
         It is needed a cycle later than the flows, and then kept, as it is wide and ``load`` late.
         """
-        width, loaded = len(self.configuration), Signal()
-        entered, kept = Signal(width, reset_less=True), Signal(width, reset_less=True)
+        width = len(self.configuration)
+        loaded = Signal()
+        entered = Signal(width, reset_less=True)
+        kept = Signal(width, reset_less=True)
         m.d.sync += [loaded.eq(self.service.load), entered.eq(self.entry.configuration)]
         with m.If(loaded):
             m.d.sync += kept.eq(entered)
@@ -178,7 +180,13 @@ class Dispatcher(Unit):
             of_unicast = Signal(layout, name=f"descriptor_of_unicast_{k}")
             descriptors.append(of_unicast)
             known = (states.valid, states.last, states.broken, states.here)
-            own = (unicast.valid, unicast.last, unicast.broken, Signal(), unicast.here)
+            own = (
+                unicast.valid,
+                unicast.last,
+                unicast.broken,
+                Signal(name=f"due_{k}"),
+                unicast.here,
+            )
             m.d.comb += [
                 head.circuit.eq(of.circuit),
                 injection.circuit.eq(to.circuit),

@@ -60,8 +60,13 @@ class EntryCheck(Unit):
         tracer = place(
             m, "tracer", PathTracer(ports=ports, middle_switches=self.spec.middle_switches)
         )
-        mark, looks, last, good = Signal(ports), Signal(), Signal(), Signal()
-        flow, gets, reached = Signal(ports.bit_length()), Signal(ports), Signal(ports)
+        mark = Signal(ports)
+        looks = Signal()
+        last = Signal()
+        good = Signal()
+        flow = Signal(ports.bit_length())
+        gets = Signal(ports)
+        reached = Signal(ports)
         m.d.comb += [
             tracer.configuration.eq(self.entry.configuration),
             tracer.sends.eq(Cat(one != 0 for one in inputs)),

@@ -93,7 +93,8 @@ class FlowProgress(Unit):
         mine = Signal(self.spec.ports)
         m.d.comb += mine.eq(1 << self.served.port)
         inputs, outputs = self._ends(m, mine)
-        known, own = Signal.like(self.served.number), Signal.like(mine)
+        known = Signal.like(self.served.number)
+        own = Signal.like(mine)
         with m.If(self.gather):
             m.d.sync += [
                 self.progress.inputs.eq(inputs),
@@ -124,7 +125,9 @@ class FlowProgress(Unit):
     def _compare(self, m: Module, mine: Value, known: Value) -> None:
         """Compute how far acks lag behind, before and after the received one."""
         case, progress, window = self.served, self.progress, self.spec.protocol.window_packets
-        moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
+        moved = Signal()
+        ahead = Signal.like(case.number)
+        left = Signal.like(case.number)
         behind_then = Signal.like(case.number)
         m.d.comb += [
             ahead.eq(case.number - known),

@@ -95,8 +95,11 @@ class FlowSequencer(Unit):
 
     def build(self, m: Module) -> None:
         of, ports = self.ports, self.spec.ports
-        members, ends, stops = self.members, self.ends, Signal(ports)
-        under_way, cut, there = self.under_way, Signal(), Signal()
+        members, ends = self.members, self.ends
+        stops = Signal(ports)
+        under_way = self.under_way
+        cut = Signal()
+        there = Signal()
         m.d.comb += [
             self.able.eq(
                 ~under_way & members.any() & (of.here | ~members).all() & (of.space | ~ends).all()

@@ -108,7 +108,9 @@ class Matching(Unit):
         """Return, for each source, the buffer of its next path."""
         size = self.port_count
         # A path that stays is the same in the next cycle, so destinations in use are known early.
-        stays, busy, ending = Signal(size), Signal(size), Signal(size)
+        stays = Signal(size)
+        busy = Signal(size)
+        ending = Signal(size)
         goes_on = self.holds & ~self.closing
         m.d.sync += [
             stays.eq(goes_on),

@@ -77,15 +77,19 @@ class MessageQueue(Unit):
         layout, depth = self.layout, self.depth
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(depth)]
-        there, alike, taken = Signal(depth), Signal(depth), Signal()
+        there = Signal(depth)
+        alike = Signal(depth)
+        taken = Signal()
         # An incoming message settles late in its cycle, and is stored in the next one.
-        came, latest = Signal(), Signal(layout, reset_less=True)
+        came = Signal()
+        latest = Signal(layout, reset_less=True)
         m.d.sync += [came.eq(self.i.valid), latest.eq(self.i.payload)]
         # The first message is offered already, and stays the same.
         for k, word in enumerate(words[1:], 1):
             same = Cat(word[name] == latest[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
-        full, added = there.all(), Signal()
+        full = there.all()
+        added = Signal()
         m.d.comb += [
             self.o.valid.eq(there[0] | came),
             self.o.payload.eq(Mux(there[0], words[0], latest)),

@@ -53,7 +53,8 @@ class PathClaims(Unit):
 
     def build(self, m: Module) -> None:
         ports = range(self.ports)
-        first, behind = Signal(self.ports), Signal(self.ports)
+        first = Signal(self.ports)
+        behind = Signal(self.ports)
         wanting = Cat(own.any() for own in self.wants)
         gets: list[list[Value]] = [[] for _ in ports]
         for level in range(1, split_count(self.ports) + 1):

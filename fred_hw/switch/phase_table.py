@@ -110,7 +110,9 @@ class PhaseTable(Unit):
         entry that is to be written.
         """
         control, layout, phases = self.control, entry_layout(self.spec), self.spec.protocol.phases
-        walk, erases, stored = Signal(range(phases)), Signal(init=1), Signal(layout)
+        walk = Signal(range(phases))
+        erases = Signal(init=1)
+        stored = Signal(layout)
         hidden = Signal(init=1)  # whether the entry was read while entries were erased
         m.d.sync += hidden.eq(erases)
         with m.If(erases):

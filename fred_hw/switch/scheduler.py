@@ -130,9 +130,11 @@ class Scheduler(Unit):
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
         count = phases + per_class(self)  # and one for the unicasts of each virtual channel
-        served, following = Signal(count), Signal(count)  # one-hot: served now, and next
+        # one-hot: served now, and next
+        served, following = (Signal(count, name=name) for name in ("served", "following"))
         watches = self._watches(m)
-        stopped, stops, halted = Signal(phases), Signal(phases), Signal()
+        stopped, stops = (Signal(phases, name=name) for name in ("stopped", "stops"))
+        halted = Signal()
         m.d.sync += stopped.eq(stops)
         m.d.comb += [
             stops.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
@@ -147,7 +149,8 @@ class Scheduler(Unit):
             Const(c, CLASS_BITS) for c in range(per_class(self))
         ]
         service, online = self.service, following[phases:].any()
-        keeps, valid, circuit = Signal(), Signal(), Signal(per_class(self))
+        keeps, valid = (Signal(name=name) for name in ("keeps", "valid"))
+        circuit = Signal(per_class(self))
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
         # A phase may be halted from the next cycle on.
         free = Cat(~stops, ~Const(0, per_class(self)))
@@ -198,7 +201,8 @@ class Scheduler(Unit):
         most urgent result is taken.
         """
         chosen, later, found, none = [], [], [], Const(1, 1)
-        taken, behind = Signal(per_class(self)), Signal(len(ready), name="behind_following")
+        behind = Signal(len(ready), name="behind_following")
+        taken = Signal(per_class(self))
         for number, name in enumerate(channels_of(self).names):
             own, before = (
                 Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
@@ -221,13 +225,14 @@ class Scheduler(Unit):
     def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
         """Determine when service ends, a cycle early, and when the next phase is served."""
         service = self.service
-        done, under, seeks = (
-            Signal(per_class(self)),
-            Signal(per_class(self)),
-            Signal(range(SEEK_CYCLES + 1)),
-        )
-        idle, idles, gone = Signal(), Signal(), Signal()
-        waited, late = Signal(range(LATE_CYCLES)), Signal()
+        done = Signal(per_class(self))
+        under = Signal(per_class(self))
+        seeks = Signal(range(SEEK_CYCLES + 1))
+        idle = Signal()
+        idles = Signal()
+        gone = Signal()
+        waited = Signal(range(LATE_CYCLES))
+        late = Signal()
         # A start settles late, and counts a cycle later.
         m.d.comb += [
             idles.eq(service.rests & (seeks <= 1)),
@@ -307,7 +312,9 @@ class Scheduler(Unit):
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
         """Probe phases that lack only other packets; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
-        looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
+        looked = Signal(phases)
+        recent = Signal(phases)
+        behind = Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
         chosen, later = next_grant(m, "probe", looked, behind)
         m.d.comb += [
@@ -315,7 +322,9 @@ class Scheduler(Unit):
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
         m.d.sync += [recent.eq(chosen), behind.eq(later)]
-        there, space, found = self.there, Signal(ports), Signal()
+        there = self.there
+        space = Signal(ports)
+        found = Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
             space.eq(one_hot_mux(recent, [watch.free for watch in watches])),

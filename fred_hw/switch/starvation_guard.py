@@ -175,9 +175,13 @@ class StarvationGuard(Unit):
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports
-        port, circuit = Signal(ports, init=1), Signal(per_class(self), init=1)
-        phase, online = Signal.like(self.phase), Signal(name="of_unicast")
-        ends, alone, early = Signal(ports), Signal(), Signal()
+        port = Signal(ports, init=1)
+        circuit = Signal(per_class(self), init=1)
+        online = Signal(name="of_unicast")
+        phase = Signal.like(self.phase)
+        ends = Signal(ports)
+        alone = Signal()
+        early = Signal()
         head, looked = self._head(m, port, circuit), self._flow(m, port, phase)
         outputs = self._outputs(m, circuit, online)
         states = self._states(m, port, circuit)
@@ -223,7 +227,8 @@ class StarvationGuard(Unit):
         """
         fsm, elapsed, enter, leave = states
         ends, early = watched.ends, watched.early
-        full, settled = Signal(len(ends)), Signal(range(SETTLE_CYCLES + 1))
+        full = Signal(len(ends))
+        settled = Signal(range(SETTLE_CYCLES + 1))
         lacks = wire(m, "lacks", ends & ~outputs.vacant)
         took = Mux(early, outputs.less, outputs.took)
         hopeless = wire(m, "hopeless", watched.alone | (lacks & ~took).any())
@@ -293,7 +298,8 @@ class StarvationGuard(Unit):
             spaces = (getattr(own, name) for own in self.ports)
             m.d.sync += known.eq(Cat((space & circuit).any() for space in spaces))
         unicasts = Signal(name="unicasts_started")
-        age, ages = Signal(range(RECENT_CYCLES)), Signal()
+        age = Signal(range(RECENT_CYCLES))
+        ages = Signal()
         m.d.sync += [unicasts.eq(self.online), age.eq(age + 1), ages.eq(age.all())]
         for k, own in enumerate(self.ports):
             seen: list[list[Value]] = []
@@ -329,7 +335,8 @@ class StarvationGuard(Unit):
 
     def _flow(self, m: Module, port: Signal, phase: Signal) -> _Flow:
         """Return whether the phase is being probed, and the flow of the packet."""
-        looks, looked = Signal(), Signal.like(self.probe)
+        looks = Signal()
+        looked = Signal.like(self.probe)
         m.d.sync += [looks.eq(self.probes), looked.eq(self.probe)]
         entry = self.probed
         own = wire(m, "own_flow", one_hot_mux(port, list(entry.inputs)))
@@ -354,7 +361,9 @@ class StarvationGuard(Unit):
 
         Called with the outputs whose space is reserved, and those with space in the next receiver.
         """
-        phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
+        phases = self.spec.protocol.phases
+        serves = Signal()
+        keeps = Signal()
         claims = fsm.ongoing("claim")
         m.d.comb += [
             serves.eq(self.active & (self.online == online) & (online | (self.phase == phase))),

@@ -75,7 +75,9 @@ class UnicastSequencer(Unit):
         super().__init__()
 
     def build(self, m: Module) -> None:
-        under_way, stops, there = self.under_way, Signal(), Signal()
+        under_way = self.under_way
+        stops = Signal()
+        there = Signal()
         m.d.comb += [
             self.able.eq(~under_way & self.here & self.space),
             self.start.eq(self.may & self.able),
@@ -89,7 +91,8 @@ class UnicastSequencer(Unit):
         ]
         m.d.sync += under_way.eq(self.lasts)
         # Whether the next flit is the last is known before it arrives.
-        left, single = Signal.like(self.length), Signal()
+        left = Signal.like(self.length)
+        single = Signal()
         m.d.comb += self.closing.eq(
             Mux(self.start, self.length == 1, Mux(there, left == 2, single))
         )

@@ -1,56 +1,104 @@
-"""Tests of gen.names, and that nothing generated lacks a name."""
+"""Tests of gen.names, and that all generated names are plain."""
+
+import re
 
 import pytest
 
 from fred_hw.load import load_spec
 from fred_hw.mesh.spec import MeshSpec
-from gen.design import generate
+from gen.design import Design, generate
 from gen.keywords import KEYWORDS
 from gen.names import with_names
 from testbench.sim.kept import kept
 
-TEXT = """\
-module top(a, o);
-  wire \\$1 ;
-  wire [1:0] \\$2 ;
-  wire \\$3 ;
-  wire o_1;
-  assign \\$1  = ~ a;
-  assign { \\$2 [1], o } = \\$1  + o_1;
-  assign \\$2 [0] = o;
-  part one (
-    .i(\\$3 )
-  );
-endmodule
+MODULE = r"""module \top
+  wire input 1 \a
+  wire output 2 \o
+  wire $1
+  wire width 2 $2
+  wire $10
+  wire \o_1
+  wire \o$7
+  wire \x.y
+  wire \x.y[0]
+  wire \x__y
+  wire \before
+  memory width 2 size 2 \m[0]
+  cell $not $5
+    parameter \A_SIGNED 0
+    connect \A \a
+    connect \Y $1
+  end
+  cell $add $6
+    connect \A $1
+    connect \B \o_1
+    connect \Y { $2 [1] \o }
+  end
+  cell $memrd_v2 $8
+    parameter \MEMID "\\m[0]"
+    connect \ADDR \before
+    connect \DATA { \x.y \o$7 }
+  end
+  cell \part \one$3
+    connect \i $10
+    connect \y \x.y[0]
+  end
+  connect $2 [0] \o
+end
 """
 
 
+def names(rtlil: str) -> dict[str, str]:
+    """Return the new name of each net, memory and instance."""
+    defined = re.compile(r"^  (?:wire|memory|cell \\).* ([\\$]\S+)$", re.MULTILINE)
+    new = defined.findall(with_names(rtlil))
+    return dict(zip(defined.findall(rtlil), (name[1:] for name in new), strict=True))
+
+
 def test_nets_are_called_after_what_they_go_into() -> None:
-    assert with_names(TEXT) == (
-        "module top(a, o);\n  wire o_2;\n  wire [1:0] o_3;\n  wire one_i_1;\n  wire o_1;\n"
-        "  assign o_2 = ~ a;\n  assign { o_3[1], o } = o_2 + o_1;\n  assign o_3[0] = o;\n"
-        "  part one (\n    .i(one_i_1)\n  );\nendmodule\n"
-    )
+    found = names(MODULE)
+    assert (found["$1"], found["$2"]) == ("o_3", "o_4")
+    assert found["$10"] == "one_2_i_1"
+
+
+def test_other_names_become_plain_and_stay_distinct() -> None:
+    found = names(MODULE)
+    assert found[r"\o$7"] == "o_2"
+    assert (found[r"\x.y"], found[r"\x__y"], found[r"\x.y[0]"]) == ("x__y_2", "x__y", "x__y_0")
+    assert (found[r"\before"], found[r"\m[0]"], found[r"\one$3"]) == ("before_net", "m_0", "one_2")
+    assert len(set(found.values())) == len(found)
+
+
+def test_all_uses_of_a_name_change() -> None:
+    text = with_names(MODULE)
+    assert r'MEMID "\\m_0"' in text
+    assert "connect \\ADDR \\before_net\n    connect \\DATA { \\x__y_2 \\o_2 }" in text
+    assert "cell \\part \\one_2\n    connect \\i \\one_2_i_1\n    connect \\y \\x__y_0\n" in text
+
+
+def test_operators_are_called_after_what_they_drive() -> None:
+    assert re.findall(r"cell \$\w+ (\S+)", with_names(MODULE)) == [
+        "$o_000003$5",
+        "$o$6",
+        "$8",
+    ]
 
 
 def test_what_goes_nowhere_has_a_name_too() -> None:
-    text = "module top(a);\n  wire \\$1 ;\n  assign \\$1  = a;\nendmodule\n"
-    assert with_names(text) == text.replace("\\$1 ", "net_1")
+    text = "module \\top\n  wire input 1 \\a\n  wire $1\n  connect $1 \\a\nend\n"
+    assert with_names(text) == text.replace("$1", "\\net_1")
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        "input case;",
-        "wire [7:0] \\inside ;",
-        "reg signed [7:0] \\case = 8'h00;",
-        "part \\always (\n    .i(a)\n  );",
-    ],
-)
-def test_no_port_net_or_instance_may_be_named_like_a_keyword(declaration: str) -> None:
-    word = next(one for one in ("case", "inside", "always") if one in declaration)
-    text = f"module top(a);\n  wire cases;\n  {declaration}\nendmodule\n"
-    with pytest.raises(ValueError, match=rf"^names must not be keywords .* \['{word}'\] in .*top"):
+def test_names_do_not_depend_on_the_order_of_the_text() -> None:
+    wires = "  wire $1\n  wire width 2 $2\n"
+    other = MODULE.replace(wires, "".join(f"{one}\n" for one in wires.split("\n")[1::-1]))
+    assert other != MODULE
+    assert names(other) == names(MODULE)
+
+
+def test_no_port_may_be_named_like_a_keyword() -> None:
+    text = "module \\top\n  wire width 2 input 1 \\case\n  wire output 2 \\cases\nend\n"
+    with pytest.raises(ValueError, match=r"^ports must not be keywords .* \['case'\] in .*top"):
         with_names(text)
 
 
@@ -60,19 +108,36 @@ def test_all_keywords_of_both_standards_are_known() -> None:
     assert {"large", "pulsestyle_ondetect", "interconnect", "s_until_with"} <= KEYWORDS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["interconnect", "switch", "endpoint"])
-def test_no_net_is_without_a_name(level: str) -> None:
-    assert "\\$" not in kept(generate, load_spec("tiny-2"), level=level).verilog
+def check_names(design: Design) -> None:
+    """Check the names and the lines of a design."""
+    text = re.sub(r"//.*|/\*.*?\*/", "", design.verilog)
+    assert "\\" not in text
+    assert set(re.findall(r"\$\w+", text)) <= {"$signed"}
+    assert max(map(len, design.verilog.split("\n"))) <= 120
+    declared = re.compile(
+        r"^  (?:input|output|wire|reg) (?:signed )?(?:\[[^]]*\] )?(\w+)|^  \w+ (\w+) \($", re.M
+    )
+    assert not {one for both in declared.findall(text) for one in both} & KEYWORDS
+    assert len(re.findall(r"^// Source: \w+\.", design.verilog, re.M)) == len(design.modules)
+
+
+def test_names_and_lines_of_an_interconnect_are_plain() -> None:
+    check_names(kept(generate, load_spec("tiny-2")))
 
 
 @pytest.mark.slow
-def test_no_net_of_a_chiplet_is_without_a_name() -> None:
-    assert "\\$" not in kept(generate, load_spec("l1-12"), level="switch").verilog
+@pytest.mark.parametrize("level", ["switch", "endpoint", "terminator"])
+def test_names_and_lines_are_plain(level: str) -> None:
+    check_names(kept(generate, load_spec("tiny-2"), level=level))
+
+
+@pytest.mark.slow
+def test_names_and_lines_of_a_chiplet_are_plain() -> None:
+    check_names(kept(generate, load_spec("l1-12"), level="switch"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", ["mesh", "router"])
-def test_no_net_of_a_mesh_is_without_a_name(level: str) -> None:
+def test_names_and_lines_of_a_mesh_are_plain(level: str) -> None:
     mesh = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
-    assert "\\$" not in kept(generate, mesh, level=level).verilog
+    check_names(kept(generate, mesh, level=level))

@@ -53,7 +53,8 @@ def wired_allowed(m: "Module", fork: WiredFork) -> tuple["Value", "Value"]:
     columns = [Const(column, here.x.shape()) for column in fork.columns]
     start = wire(m, "start", selected(fork.source, columns), width=len(here.x))
     adjacent = wire(m, "adjacent", fork.end.x == here.x + 1)
-    turns, goes_on = Signal(), Signal()
+    turns = Signal()
+    goes_on = Signal()
     with m.If(fork.east):
         m.d.comb += [
             turns.eq(here.x[0] | (here.x == start)),

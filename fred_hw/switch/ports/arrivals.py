@@ -140,7 +140,8 @@ def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head:
     head : interface
         Interface with ``circuit``, ``take`` and ``valid`` as in ``Head``.
     """
-    came, depth = Signal(len(queues)), queues[0].spec.protocol.buffer_flits
+    depth = queues[0].spec.protocol.buffer_flits
+    came = Signal(len(queues))
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
     write, read = memory.write_port(), memory.read_port()
     tails = [queue.tail + number * depth for number, queue in enumerate(queues)]

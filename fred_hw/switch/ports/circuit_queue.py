@@ -105,9 +105,12 @@ class CircuitQueue(FlitQueue):
 
     def build(self, m: Module) -> None:
         head = self.advance(m)
-        here, mark, under_way = head.here, head.mark, Signal()
+        here, mark = head.here, head.mark
+        under_way = Signal()
         self._compare_phase(m, head)
-        first, goes, outside = here & mark.first & ~under_way, Signal(), Signal()
+        first = here & mark.first & ~under_way
+        goes = Signal()
+        outside = Signal()
         # Whether no packet is being sent in the next cycle.
         m.d.comb += outside.eq(self.finish | (~under_way & ~self.start))
         known = self.answered | (self.prefetched & head.moves & head.direct & outside)
@@ -134,8 +137,12 @@ class CircuitQueue(FlitQueue):
 
     def _judge(self, m: Module, head: FlitHead, first: Value, known: Value, outside: Value) -> None:
         """Determine the fate of the packet at the head."""
-        due, asked, judged = self.waiting, Signal(), Signal()
-        chain, follows, spoilt = Signal(), Signal(), Signal()
+        due = self.waiting
+        asked = Signal()
+        judged = Signal()
+        chain = Signal()
+        follows = Signal()
+        spoilt = Signal()
         own, then = head.mark.descriptor, head.following.descriptor
         verdict = self._compare(m, own)
         next_one = (own.sequence + 1)[: len(own.sequence)]
@@ -144,7 +151,9 @@ class CircuitQueue(FlitQueue):
         goes_on = online | due_next
         stuck = self.spec.protocol.head_of_line_timeout_cycles
         timeout = Signal(range(stuck + 1))
-        ends, gives_up, anew = Signal(), Signal(), self.anew
+        anew = self.anew
+        ends = Signal()
+        gives_up = Signal()
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
@@ -186,7 +195,9 @@ class CircuitQueue(FlitQueue):
         """Compare the packet at the head with its flow's expected number, if it has a flow here."""
         protocol = self.spec.protocol
         online = head.phase == protocol.online
-        known, stale, behind = Signal(), Signal(), Signal.like(self.due)
+        known = Signal()
+        stale = Signal()
+        behind = Signal.like(self.due)
         m.d.comb += [
             known.eq(selected(head.phase, list(self.serves))),
             stale.eq((head.phase < protocol.online) & (head.generation != self.generation)),

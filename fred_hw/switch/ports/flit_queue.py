@@ -89,9 +89,15 @@ class FlitQueue(Unit):
         """
         layout, depth = self.mark.shape(), self.spec.protocol.buffer_flits
         marks = place(m, "marks", Fifo(shape=layout, depth=depth))
-        here, head, pop = Signal(), Signal(layout), Signal()
-        second, held = Signal(layout, reset_less=True), Signal()
-        source, comes, came, moves = Signal(layout), Signal(), Signal(), Signal()
+        here = Signal()
+        head = Signal(layout)
+        pop = Signal()
+        second = Signal(layout, reset_less=True)
+        held = Signal()
+        source = Signal(layout)
+        comes = Signal()
+        came = Signal()
+        moves = Signal()
         m.d.comb += [
             came.eq(self.arrives & self.ready),
             self.enters.eq(came & self.mark.first),
@@ -139,11 +145,14 @@ class FlitQueue(Unit):
     def _keep_places(self, m: Module, pop: Value) -> None:
         """Report the payload's location, and its amount."""
         depth = self.spec.protocol.buffer_flits
-        came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()
+        came = self.arrives & self.ready
+        used = Signal(range(depth + 1))
+        gone = Signal()
         m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
         # The removal settles late in its cycle.
         m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
-        before, behind = Signal.like(self.place), Signal.like(self.place)
+        before = Signal.like(self.place)
+        behind = Signal.like(self.place)
         m.d.comb += self.place.eq(Mux(gone, behind, before))
         m.d.sync += [before.eq(self.place), behind.eq(_next(self.place, depth))]
         with m.If(came):

@@ -144,7 +144,8 @@ class InputPort(Arrivals):
 
     def _route(self, m: Module) -> Signal:
         """Look up the output of received packets; return whether there is none, once checked."""
-        entry, astray = Signal(self.routes.shape().elem_shape), Signal()
+        entry = Signal(self.routes.shape().elem_shape)
+        astray = Signal()
         m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
         nowhere = entry == 0
         if may_pass(entry, self.spec.ports):
@@ -154,7 +155,8 @@ class InputPort(Arrivals):
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
         """Store the payload of all virtual channels in one memory, and output the taken flit's."""
-        read, taken = store_payload(m, queues, word, self.head), Signal()
+        read = store_payload(m, queues, word, self.head)
+        taken = Signal()
         m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]
         with m.If(taken):
             m.d.sync += self.flit.data.eq(read.data)
@@ -165,11 +167,13 @@ class InputPort(Arrivals):
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
         write, asked, read = memory.write_port(), memory.read_port(), memory.read_port()
-        asks, answered = Cat(queue.asks for queue in queues), Signal(per_class(self))
+        asks = Cat(queue.asks for queue in queues)
+        answered = Signal(per_class(self))
         comes = word.descriptor
         prefetched = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
         phases = [queue.descriptor.phase for queue in queues]
-        circuit, starting = head.circuit, Signal.like(phases[0])
+        circuit = head.circuit
+        starting = Signal.like(phases[0])
         numbered = head.start & (starting != self.spec.protocol.online)
         m.d.comb += [
             asked.addr.eq(due.key),

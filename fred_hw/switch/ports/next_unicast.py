@@ -58,11 +58,14 @@ class NextUnicast(Unit):
     def build(self, m: Module) -> None:
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
-        here, held = Signal(), Signal()
+        here = Signal()
+        held = Signal()
         # Arrivals settle late in their cycle.
-        came, given = Signal(), Signal(packet)
+        came = Signal()
+        given = Signal(packet)
         m.d.sync += [came.eq(self.enters), given.online.eq(self.online), given.exit.eq(self.exit)]
-        second, source = Signal(packet), Signal(packet)
+        second = Signal(packet)
+        source = Signal(packet)
         ports = Cat(source.exit == port for port in range(self.spec.ports))
         m.d.comb += [
             # One place behind the first, so that the queue need not know in this cycle what leaves,

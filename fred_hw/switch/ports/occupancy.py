@@ -55,8 +55,10 @@ class Occupancy(Unit):
     def build(self, m: Module) -> None:
         most = per_class(self) * self.spec.protocol.buffer_flits
         # Arrivals and departures settle late in their cycle.
-        enters, comes = Signal.like(self.enters), Signal.like(self.comes)
-        leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
+        enters = Signal.like(self.enters)
+        comes = Signal.like(self.comes)
+        leaves = Signal.like(self.leaves)
+        goes = Signal.like(self.goes)
         m.d.sync += [
             enters.eq(self.enters),
             comes.eq(self.comes),

@@ -157,7 +157,8 @@ class OutputPort(Unit):
                 m.d.comb += spare.eq(largest - 1 - index)
         if not self.guarded:
             return space, space.replicate(len(self.injection.space))
-        spaces, kept = Signal(per_class(self), init=-1), self.reserved
+        kept = self.reserved
+        spaces = Signal(per_class(self), init=-1)
         then = (gated(~kept, one) for one in (more, fits))
         m.d.sync += spaces.eq(choose_late(m, "spaces_then", self.injection.start, *then))
         return space, spaces

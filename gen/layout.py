@@ -1,0 +1,60 @@
+"""Layout of generated Verilog: comments and line breaks, which change no token."""
+
+import re
+from collections.abc import Mapping
+from textwrap import wrap
+
+from fred_hw.unit import Unit
+
+from .contract import comment, header, port_texts
+
+__all__ = ["commented", "laid_out"]
+
+_WIDTH = 100
+_MODULE = re.compile(r"^module (\w+)\b.*?^endmodule\n", re.DOTALL | re.MULTILINE)
+_PORT = re.compile(r"^  (?:input|output) .*?(\w+);$")
+_LONG = re.compile(rf"^(?! *//)( *)(.{{{_WIDTH},}})$", re.MULTILINE)
+# Yosys breaks lists of ports where it likes, so lines may begin with a comma.
+_PORTS = re.compile(r"^module \w+\([^)]*\);", re.MULTILINE)
+
+
+def laid_out(verilog: str) -> str:
+    """Return Verilog with at most 100 characters in a line, except in words that are longer.
+
+    Lines are broken at spaces alone, so no token changes.
+    """
+    verilog = _PORTS.sub(lambda found: " ".join(found[0].replace("\n", " ").split()), verilog)
+    verilog = re.sub(r"(?<=\w) , ", ", ", verilog)
+    return _LONG.sub(_broken, verilog)
+
+
+def _broken(found: re.Match[str]) -> str:
+    """Return a long line in several, of which the further ones are indented by four more."""
+    return "\n".join(
+        wrap(
+            found[2],
+            _WIDTH,
+            initial_indent=found[1],
+            subsequent_indent=f"{found[1]}    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def commented(verilog: str, units: Mapping[str, Unit]) -> str:
+    """Return the modules of units with their contracts, and descriptions at their ports."""
+    return _MODULE.sub(lambda found: _commented(found[0], units[found[1]]), verilog)
+
+
+def _commented(module: str, unit: Unit) -> str:
+    """Return a module with comments; a text that several ports have is at the first of them."""
+    texts, lines, last = port_texts(unit), header(unit), ""
+    for line in module.split("\n"):
+        if port := _PORT.match(line):
+            text = texts.get(port[1], "")
+            if text and text != last:
+                lines += comment(text, "  ")
+            last = text
+        lines.append(line)
+    return "\n".join(lines)
