@@ -45,7 +45,9 @@ def module_starts(verilog: str) -> dict[str, int]:
     return {line.split("(")[0].split()[1]: k for k, line in lines if line.startswith("module ")}
 
 
-def read_counts(path: Path, starts: Mapping[str, int]) -> Counter[Place]:
+def read_counts(
+    path: Path, starts: Mapping[str, int], *, only_reached: bool = False
+) -> Counter[Place]:
     """Return how often each place was reached; those of all instances of a module are added up.
 
     Parameters
@@ -55,6 +57,8 @@ def read_counts(path: Path, starts: Mapping[str, int]) -> Counter[Place]:
         one-letter name of a field from its value by byte 2.
     starts : mapping of str to int
         First lines of the modules.
+    only_reached : bool
+        Leave out what was never reached, which is faster.
 
     Raises
     ------
@@ -64,6 +68,8 @@ def read_counts(path: Path, starts: Mapping[str, int]) -> Counter[Place]:
     counts: Counter[Place] = Counter()
     _, *lines = path.read_text(encoding="utf-8").splitlines()
     for line in lines:
+        if only_reached and line.endswith(" 0"):
+            continue
         found = _LINE.match(line)
         if not found:
             raise ValueError(f"{path}: must hold counts of Verilator, not {line!r}")

@@ -94,9 +94,10 @@ def measure(name: str, run: Run, seed: int, folder: Path) -> Measured:
     tests, files = run.simulate(seed, folder)
     verilog = run.design.verilog
     starts = module_starts(verilog)
-    counts = sum((read_counts(file, starts) for file in files), Counter[Place]())
-    # Sums drop counts of 0.
-    counts.update(dict.fromkeys(read_counts(files[0], starts), 0))
+    first, *others = files
+    counts = read_counts(first, starts)
+    for file in others:
+        counts.update(read_counts(file, starts, only_reached=True))
     subjects = {
         module: Subject(type(run.units[module]).__name__, tuple(_text(verilog, start)))
         for module, start in starts.items()

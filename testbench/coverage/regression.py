@@ -52,7 +52,6 @@ _PROTOCOL = ProtocolSpec(
     head_of_line_timeout_cycles=2000,
 )
 _SMALL = {"lanes": 1, "format": "int8", "protocol": _PROTOCOL}
-_SWITCH = SwitchSpec.model_validate({"ports": 4, **_SMALL})
 _PAIR = SwitchSpec.model_validate({"ports": 2, **_SMALL})
 _ENDPOINT = _PAIR.with_changes(
     endpoint=EndpointSpec(fsms=1, slots=2, chunk_flits=8, memory_reads=8)
@@ -192,8 +191,8 @@ RUNS: Mapping[str, Run] = {
         for ports in (4, 5)
     },
     "switch": Run(
-        partial(generate, _SWITCH, level="switch"),
-        bench_run(lambda work, options: cosimulate_switch(_SWITCH, work, **options)),
+        partial(generate, _PAIR, level="switch"),
+        bench_run(lambda work, options: cosimulate_switch(_PAIR, work, **options)),
     ),
     "control unit": Run(
         partial(_alone, lambda: ControlUnit(spec=_PAIR)),
