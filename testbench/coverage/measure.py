@@ -28,7 +28,7 @@ from .counts import KINDS, POINT, Place, module_starts, read_counts
 from .exclusions import EXCLUSIONS, Exclusion
 from .regression import RUNS, Run
 
-__all__ = ["Measured", "Subject", "load_points", "main", "measure", "summary"]
+__all__ = ["Measured", "Subject", "entry", "load_points", "main", "measure", "summary"]
 
 FOLDER = Path("build/coverage")
 """Where the runs leave logs, results and counts."""
@@ -101,7 +101,7 @@ def measure(name: str, run: Run, seed: int, folder: Path) -> Measured:
     subjects = {
         module: Subject(type(run.units[module]).__name__, tuple(_text(verilog, start)))
         for module, start in starts.items()
-        if module in run.units
+        if module in run.units and type(run.units[module]).__module__.startswith("fred_hw.")
     }
     return Measured(name, run.design.name, tests, cpu_s() - begun, subjects, counts)
 
@@ -170,6 +170,28 @@ def _sources() -> str:
     return (source_digest(*roots) or "")[:12]
 
 
+def entry(found: Sequence[Measured], seed: int) -> dict[str, Any]:
+    """Return what the record holds of runs with a seed, as JSON values."""
+    names = [one.name for one in found]
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "version": version("fred-hw"),
+        "sources": _sources(),
+        "seed": seed,
+        "tools": {
+            "Verilator": verilator_version(),
+            "cocotb": version("cocotb"),
+            "Amaranth": version("amaranth"),
+        },
+        "runs": [
+            {"name": one.name, "design": one.design, "tests": one.tests, "cpu_s": round(one.cpu_s)}
+            for one in found
+        ],
+        "left_out": [name for name in RUNS if name not in names],
+        **summary(found, EXCLUSIONS),
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and record; return 1 if a test fails or a point is not reached."""
     parser = argparse.ArgumentParser(
@@ -188,22 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.exit(1, f"error: {name}: {error}\n")
         sys.stdout.write(f"{name}: {one.tests} tests, {one.cpu_s:.0f} s of CPU time\n")
         found.append(one)
-    result = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": version("fred-hw"),
-        "sources": _sources(),
-        "seed": given.seed,
-        "tools": {
-            "Verilator": verilator_version(),
-            "cocotb": version("cocotb"),
-            "Amaranth": version("amaranth"),
-        },
-        "runs": [
-            {"name": one.name, "design": one.design, "tests": one.tests, "cpu_s": round(one.cpu_s)}
-            for one in found
-        ],
-        **summary(found, EXCLUSIONS),
-    }
+    result = entry(found, given.seed)
     _print(result)
     if given.record and not result["sources"]:
         sys.stdout.write(f"not recorded in {given.record}: sources changed during the run\n")
