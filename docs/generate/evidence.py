@@ -171,13 +171,13 @@ def _points(points: dict[str, int]) -> Iterator[str]:
     yield "| --- | --: | --- |"
     for unit, own in groups.items():
         reached = sum(points[f"{unit}.{point}"] > 0 for point in own)
-        shown = ", ".join(f"`{point}`" for point in own[:_SHOWN])
+        shown = ", ".join(point.replace("_", " ") for point in own[:_SHOWN])
         more = f", and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
         yield f"| {unit} | {reached} of {len(own)} | {shown}{more} |"
     yield ""
 
 
-_SHOWN = 12
+_SHOWN = 4
 """Cover points of a unit that the page names."""
 
 
