@@ -22,13 +22,12 @@ a record in `docs/figures`. The command named in the section writes the record.
 
 def _proofs(found: dict[str, Any]) -> Iterator[str]:
     """Yield the section on proven properties."""
-    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
     properties = found["properties"]
     yield "## Proofs"
     yield ""
     yield (
         f"`make formal` proved {_sum('holds', properties)} of {len(properties)} properties in "
-        f"{_sum('seconds', properties) / 60:.0f} minutes with {tools}. "
+        f"{_sum('seconds', properties) / 60:.0f} minutes with {_tools(found)}. "
         "[Proofs](proofs.md) says what each one shows."
     )
     yield ""
@@ -60,11 +59,10 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
         "equivalent."
     )
     yield ""
-    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
     yield (
         f"The run of {found['date']} took {found['seconds'] / 60:.0f} minutes with seed "
-        f"{found['seed']} (fred-hw {found['version']}, {tools}). `make mutation` repeats it, and "
-        "then changes the sources."
+        f"{found['seed']} (fred-hw {found['version']}, {_tools(found)}). `make mutation` repeats "
+        "it, and then changes the sources."
     )
     yield ""
     yield "| property | mutants | killed | equivalent | survived | score |"
@@ -96,6 +94,112 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
 
+def _coverage(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the section on coverage."""
+    units, points = found["units"], found["points"]
+    yield "## Coverage"
+    yield ""
+    yield (
+        "`make coverage` simulates small designs in Verilator and counts what their generated "
+        f"Verilog did. The run of {found['date']} took "
+        f"{_sum('cpu_s', found['runs']) / 60:.0f} minutes of CPU time with seed {found['seed']} "
+        f"({_tools(found)}; sources {found['sources']})."
+    )
+    yield ""
+    yield "| what is counted | reached | of | share | excluded |"
+    yield "| --- | --: | --: | --: | --: |"
+    for kind, meaning in _COUNTED.items():
+        rows = [row[kind] for row in units.values()]
+        reached, places, excluded = (sum(row[k] for row in rows) for k in range(3))
+        share = _share(reached, places)
+        yield f"| {kind}: {meaning} | {reached:,} | {places:,} | {share} | {excluded:,} |"
+    reached = sum(count > 0 for count in points.values())
+    share = _share(reached, len(points))
+    counts = f"{reached:,} | {len(points):,} | {share} | 0"
+    yield f"| cover point: an event of the list below | {counts} |"
+    yield ""
+    yield (
+        "Generated Verilog has one `always` block per register and an `assign` for each other net. "
+        "Lines are therefore reached by any clock edge. Branches show which choices of a "
+        "multiplexer were made; toggles show the bits of nets that changed, in both directions."
+    )
+    yield ""
+    yield "| design | tests | CPU time [s] |"
+    yield "| --- | --: | --: |"
+    yield from (f"| {one['name']} | {one['tests']} | {one['cpu_s']} |" for one in found["runs"])
+    yield ""
+    if found["left_out"]:
+        left = ", ".join(found["left_out"])
+        yield f"The regression has more designs, which this run left out: {left}."
+        yield ""
+    yield from _points(points)
+    yield "Coverage of each unit, as reached of all places that are not excluded:"
+    yield ""
+    yield "| unit | line | branch | toggle |"
+    yield "| --- | --: | --: | --: |"
+    for unit, row in sorted(units.items()):
+        shares = " | ".join(_share(*row[kind][:2]) for kind in _COUNTED)
+        yield f"| {unit} | {shares} |"
+    yield from _not_reached(found)
+    yield ""
+    yield (
+        "Coverage does not show that results were right: benches and the golden model check that. "
+        "It does not show units of other designs, other sizes, or combinations of events that are "
+        "not cover points. Gates without a multiplexer have no branches."
+    )
+
+
+_COUNTED = {
+    "line": "an `always` block",
+    "branch": "a side of a conditional expression",
+    "toggle": "a bit of a net that rises, or falls",
+}
+
+
+def _points(points: dict[str, int]) -> Iterator[str]:
+    """Yield the cover points of each unit."""
+    groups: dict[str, list[str]] = {}
+    for name in points:
+        unit, _, point = name.partition(".")
+        groups.setdefault(unit, []).append(point)
+    yield (
+        "Cover points are conditions on named signals of a unit, declared in "
+        "`testbench/coverage/points`:"
+    )
+    yield ""
+    yield "| unit | reached | points |"
+    yield "| --- | --: | --- |"
+    for unit, own in groups.items():
+        reached = sum(points[f"{unit}.{point}"] > 0 for point in own)
+        shown = ", ".join(point.replace("_", " ") for point in own[:_SHOWN])
+        more = f", and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
+        yield f"| {unit} | {reached} of {len(own)} | {shown}{more} |"
+    yield ""
+
+
+_SHOWN = 4
+"""Cover points of a unit that the page names."""
+
+
+def _not_reached(found: dict[str, Any]) -> Iterator[str]:
+    """Yield exclusions, and what is neither reached nor excluded."""
+    if found["exclusions"]:
+        yield ""
+        yield "Exclusions, of `testbench/coverage/exclusions.py`:"
+        yield ""
+        yield "| unit | kind | places | why nothing reaches them |"
+        yield "| --- | --- | --: | --- |"
+        for one in found["exclusions"]:
+            yield f"| {one['unit']} | {', '.join(one['kinds'])} | {one['places']} | {one['why']} |"
+    holes = [f"cover point {name}" for name, count in found["points"].items() if not count]
+    holes += found["holes"]
+    if holes:
+        yield ""
+        yield "Neither reached nor excluded:"
+        yield ""
+        yield from (f"* `{hole}`" for hole in holes)
+
+
 def _attacks(entries: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the section on constrained-random tests."""
     cases = sum(sum(one["kinds"].values()) for one in entries)
@@ -109,6 +213,10 @@ def _attacks(entries: list[dict[str, Any]]) -> Iterator[str]:
     )
 
 
+def _tools(found: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in found["tools"].items())
+
+
 def _sum(name: str, of: list[dict[str, Any]]) -> Any:
     return sum(one[name] or 0 for one in of)
 
@@ -116,6 +224,7 @@ def _sum(name: str, of: list[dict[str, Any]]) -> Any:
 SECTIONS: dict[str, Callable[[Any], Iterator[str]]] = {
     "proofs.json": _proofs,
     "netlist-mutants.json": _mutants,
+    "coverage.json": _coverage,
     "attacks.json": _attacks,
 }
 """What makes the section of each record in docs/figures."""

@@ -276,6 +276,21 @@ async def errors_of_all_ports_are_counted(dut: Any, share: float) -> None:
 
 
 @test
+async def each_route_reads_back_and_reaches_the_core(dut: Any) -> None:
+    bench = await started(dut, 0.0)
+    count = REGISTERS.register("ROUTE").count or 1
+    width = len(dut.routes) // count
+    wanted = 0
+    for address in range(count):
+        port = bench.rng.randrange(PORTS)
+        wanted |= (port + 1) << width * address
+        await bench.access.write_route(address, port)
+        assert await bench.access.read_route(address) == port
+    await bench.cycles(2)
+    assert int(dut.routes.value) == wanted
+
+
+@test
 async def bits_of_phases_and_of_ports_read_as_they_are(dut: Any) -> None:
     bench = await started(dut, 0.1)
     for name in ("QUEUED", "LINKS", "UNICASTS"):

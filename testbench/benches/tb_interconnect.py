@@ -18,6 +18,7 @@ from testbench.agents.measurements import count_flits, record
 from testbench.stimulus.traffic import (
     collective_runs,
     flits_for,
+    random_configuration,
     random_flit,
     routed,
     routed_random_flows,
@@ -199,6 +200,23 @@ async def a_part_of_a_reduction_is_never_delivered(dut: Any) -> None:
         await bench.play(iter(stimuli))
     assert missing > 0
     await bench.finish()
+    count_flits(bench.board.matched)
+
+
+@test
+async def every_setting_does_what_it_says(dut: Any) -> None:
+    """Draw each setting alone: routing prefers the first middle subswitch, and leaves some out."""
+    bench, rng = await started(dut)
+
+    def stimuli() -> Iterator[Stimulus]:
+        for _ in range(CONFIGURATIONS * FLITS):
+            flits = [
+                random_flit(rng, SPEC) if rng.random() < 0.9 else None for _ in range(SPEC.ports)
+            ]
+            yield Stimulus(random_configuration(rng, SPEC.ports, SPEC.middle_switches), flits)
+
+    await bench.play(stimuli())
+    await bench.finish(minimum=CONFIGURATIONS)
     count_flits(bench.board.matched)
 
 

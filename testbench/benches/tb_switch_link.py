@@ -31,7 +31,7 @@ BURST = 11 + 20  # a burst of acks, and the time in which two are answered
 test, stuck_test = scenario(), scenario(PROTOCOL.head_of_line_timeout_cycles <= 10_000)
 acks_test = scenario(PROTOCOL.ack_interval > 2)
 parts_test = scenario(PROTOCOL.packet_flits > 1)
-DATA, ACK = KINDS.index("data"), KINDS.index("ack")
+DATA, ACK, NACK, ASK = (KINDS.index(name) for name in ("data", "ack", "nack", "ask"))
 FAULTS = link_faults(SPEC.data_width)
 FaultKind: Any = Enum("FaultKind", {name: name for name in FAULTS})
 Direction: Any = Enum("Direction", {"to_switch": "to_switch", "from_switch": "from_switch"})
@@ -229,6 +229,21 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
     assert [one["sequence"] for one in fields if one["kind"] == ACK][-1:] == [2]
     await bench.drain()
     assert not any((await bench.access.counters())["dropped"])
+    bench.finish()
+
+
+@test
+async def nacks_and_requests_at_any_time_do_no_harm(dut: Any) -> None:
+    """Send unasked messages while others are served, so that they come in each state."""
+    phase = everyone()
+    bench, rng = await started(dut, 0.0, [phase])
+    bench.play(runs_of(rng, phase, PACKETS))
+    said = {"circuit": CONTROL, "phase": 0, "sequence": 0}
+    for _ in range(200):
+        port = bench.ports[rng.randrange(PORTS)]
+        port.to_switch.put(bench.codec.pack(kind=rng.choice((NACK, NACK, ASK)), **said))
+        await bench.cycles(rng.randint(1, 4))
+    await bench.drain()
     bench.finish()
 
 

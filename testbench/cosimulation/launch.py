@@ -36,6 +36,8 @@ class Options(TypedDict, total=False):
         The hardware with these faults, if it is generated already.
     synthesize : callable, optional
         Returns the netlist of the hardware, which is simulated in its place.
+    points : str, optional
+        SystemVerilog of cover points; if given, the run leaves its coverage in ``COVERAGE``.
     outputs : bool
         Check that no output is undefined after a reset, and record all in ``OUTPUTS``.
     """
@@ -48,6 +50,7 @@ class Options(TypedDict, total=False):
     fault: Fault | None
     design: Written | None
     synthesize: Callable[[Written], str] | None
+    points: str | None
     outputs: bool
 
 
@@ -106,6 +109,7 @@ def launch(
         plusargs=FaultyEmitter(faults).plusargs(options.get("fault")),
         waves=options.get("waves", False),
         probes=probes,
+        points=options.get("points"),
         environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )
     return run_bench(verilog, design.name, run, work)

@@ -17,10 +17,13 @@ from fred_hw.checks import check_choice
 from .simulator import SIMULATORS, TIMESCALE
 from .tools import SimulatorError
 
-__all__ = ["BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
+__all__ = ["COVERAGE", "BenchRun", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
 
 
 _LOG = "simulation.log"
+
+COVERAGE = "coverage.dat"
+"""File with the coverage of a run; see ``testbench.coverage.counts``."""
 
 _REWRITTEN = "*/testbench/benches/*.py */testbench/agents/*.py"
 """Modules whose assertions report operands; cocotb's default rewrites everything a bench
@@ -114,6 +117,8 @@ class BenchRun:
         Arguments that the design itself reads, each with its "+".
     probes : sequence of str
         Names of signals below the top module that the bench looks at; "*" is any characters.
+    points : str, optional
+        SystemVerilog of cover points; if given, the run leaves coverage in ``COVERAGE``.
     """
 
     module: str
@@ -124,6 +129,7 @@ class BenchRun:
     waves: bool = False
     plusargs: Sequence[str] = ()
     probes: Sequence[str] = ()
+    points: str | None = None
 
     @property
     def wave_file(self) -> str:
@@ -166,7 +172,9 @@ def _run_bench(
     measured.unlink(missing_ok=True)
     with _environment(path):
         simulator = SIMULATORS[bench.simulator]
-        model = simulator.build(verilog, top, waves=bench.waves, probes=bench.probes)
+        model = simulator.build(
+            verilog, top, waves=bench.waves, probes=bench.probes, points=bench.points
+        )
         try:
             _simulate(model, top, bench, work, {"FRED_MEASUREMENTS": str(measured)})
         except (RuntimeError, SystemExit) as error:

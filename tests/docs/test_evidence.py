@@ -71,3 +71,32 @@ def test_proofs_count_what_holds_and_what_was_refuted(tmp_path: Path) -> None:
     assert f"proved {count - 1} of {count} properties" in page
     some = [one for one in record["properties"] if one["method"] == "induction"]
     assert f"| induction | {len(some)} | any | {len(some) - 1} |" in page
+
+
+def test_coverage_lists_shares_exclusions_and_what_was_not_reached(tmp_path: Path) -> None:
+    entry = {
+        "date": "2026-01-02",
+        "sources": "ab12",
+        "seed": 3,
+        "tools": {"Verilator": "5"},
+        "runs": [{"name": "switch", "design": "s", "tests": 9, "cpu_s": 150}],
+        "left_out": ["mesh"],
+        "units": {
+            "Fifo": {"line": [4, 4, 0], "branch": [5, 8, 2], "toggle": [10, 20, 0]},
+            "Wire": {"line": [0, 0, 0], "branch": [2, 2, 0], "toggle": [2, 4, 0]},
+        },
+        "points": {"Fifo.is_full": 7, "Fifo.wraps": 0},
+        "exclusions": [{"unit": "Fifo", "kinds": ["branch"], "places": 2, "why": "never"}],
+        "holes": ["Fifo: assign o = a ? b : c; -> cond_then"],
+    }
+    (tmp_path / "coverage.json").write_text(json.dumps(entry))
+    page = evidence_page(tmp_path)
+    assert "which this run left out: mesh." in page
+    assert "took 2 minutes of CPU time with seed 3" in page
+    assert "| branch: a side of a conditional expression | 7 | 10 | 70.0 % | 2 |" in page
+    assert "| cover point: an event of the list below | 1 | 2 | 50.0 % | 0 |" in page
+    assert "| Fifo | 100.0 % | 62.5 % | 50.0 % |" in page
+    assert "| Wire | none | 100.0 % | 50.0 % |" in page
+    assert "| Fifo | branch | 2 | never |" in page
+    assert "* `cover point Fifo.wraps`" in page
+    assert "* `Fifo: assign o = a ? b : c; -> cond_then`" in page

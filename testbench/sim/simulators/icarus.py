@@ -31,11 +31,21 @@ class _Icarus(Simulator):
     def version(self) -> str | None:
         return icarus_version()
 
-    def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
+    def build(
+        self,
+        verilog: str,
+        top: str,
+        *,
+        waves: bool,
+        probes: Sequence[str] = (),
+        points: str | None = None,
+    ) -> Path:
         from cocotb_tools.runner import get_runner
 
         from testbench.sim.cache import built
 
+        if points is not None:
+            raise SimulatorError(f"{self.runner} does not count coverage; verilator does")
         # The wave file is in the folder of the simulation, which is not known here.
         text = verilog + (_WAVES.format(top=top) if waves else "")
         arguments = ["-s", "waves"] if waves else []

@@ -24,7 +24,15 @@ class _Verilator(Simulator):
     def version(self) -> str | None:
         return verilator_version()
 
-    def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
+    def build(
+        self,
+        verilog: str,
+        top: str,
+        *,
+        waves: bool,
+        probes: Sequence[str] = (),
+        points: str | None = None,
+    ) -> Path:
         from cocotb_tools import config
 
         from testbench.sim.verilate import verilate
@@ -39,6 +47,7 @@ class _Verilator(Simulator):
             libraries=[f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}", _VPI_LIBRARY],
             vpi=True,
             waves=waves,
+            points=points,
         ).parent
 
     def wave_arguments(self, path: str) -> Sequence[str]:

@@ -10,6 +10,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.cosimulate_terminator import cosimulate_terminator
 from testbench.faults.fault import Fault, noticed_by
+from tests.testbench.cases import small
 
 pytestmark = pytest.mark.sim
 
@@ -32,6 +33,18 @@ def test_pair_passes_its_regression(
     assert len(run.tests) == 21
     assert run.measurements["terminator_latency_cycles"] == SEND_CYCLES
     assert run.measurements["flits_checked"] > 1000
+
+
+@pytest.mark.slow
+def test_pair_recovers_from_losses_at_each_flit_of_a_packet(tmp_path: Path) -> None:
+    tests = [
+        "timeout_inside_a_packet_sends_all_again",
+        "acks_spare_packets_that_wait_to_be_sent_again",
+        "flows_outlive_a_new_session_of_the_neighbour",
+    ]
+    run = cosimulate_terminator(small(2, form="int8"), tmp_path, tests=tests)
+    assert run.failures == ()
+    assert len(run.tests) == 5
 
 
 @pytest.mark.slow

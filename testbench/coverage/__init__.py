@@ -1,0 +1,1 @@
+"""Coverage of the generated Verilog: its code, and cover points of its functions."""

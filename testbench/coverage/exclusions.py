@@ -1,0 +1,37 @@
+"""Places of the generated Verilog that no simulation can reach, each with the reason."""
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["EXCLUSIONS", "Exclusion"]
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Places of a unit that do not count if nothing reaches them.
+
+    Parameters
+    ----------
+    unit : str
+        Name of its class.
+    kinds : tuple of str
+        Kinds of coverage.
+    pattern : str
+        Regular expression that the line must contain, with " -> " and its part; for toggles the net
+        and its direction.
+    why : str
+        Why it cannot be reached.
+    """
+
+    unit: str
+    kinds: tuple[str, ...]
+    pattern: str
+    why: str
+
+    def excludes(self, unit: str, kind: str, text: str) -> bool:
+        """Return whether a place is excluded."""
+        return unit == self.unit and kind in self.kinds and bool(re.search(self.pattern, text))
+
+
+EXCLUSIONS: tuple[Exclusion, ...] = ()
+"""All exclusions; docs/explanation/evidence.md lists them."""

@@ -1,0 +1,1 @@
+"""Cover points, a module for each part of the hardware."""
