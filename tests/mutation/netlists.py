@@ -10,12 +10,14 @@ import json
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import click
+from amaranth.hdl import UnusedElaboratable
 from rich.console import Console
 from rich.table import Table
 
@@ -41,6 +43,8 @@ def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -
     """
     begin, results = time.perf_counter(), list[Mutants]()
     units: dict[str, list[Property]] = {}
+    # Units that are made for their name alone are not elaborated.
+    warnings.simplefilter("ignore", UnusedElaboratable)
     for name in names or _FAST:
         one = PROPERTIES[name]
         units.setdefault(one.unit().unit_name, []).append(one)

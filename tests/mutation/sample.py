@@ -5,7 +5,7 @@ a sample can be repeated. Work is done in a copy of the repository. A mutant is 
 of its module first, then on those of its folder, then on all of the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
-    python tests/mutation/sample.py --mutants 60 --steps 2 --record docs/figures/source-mutants.json
+    python tests/mutation/sample.py --mutants 60 --near --record docs/figures/source-mutants.json
 """
 
 import ast
@@ -139,7 +139,7 @@ def stages(root: Path, path: str) -> list[list[str]]:
 
 
 def attempt(
-    tree: Path, mutant: Mutant, limit_s: int, steps: int | None = None
+    tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False
 ) -> tuple[str, str, str]:
     """Return what became of a mutant ("killed", "hung" or "survived"), where, and the change."""
     file = tree / mutant.path
@@ -152,7 +152,7 @@ def attempt(
     ).split("\n", 2)[2]
     file.write_text(changed)
     try:
-        for stage in stages(tree, mutant.path)[:steps]:
+        for stage in stages(tree, mutant.path)[: -1 if near else None]:
             command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *stage]
             environment = {**os.environ, "PYTHONPATH": str(tree)}
             try:
@@ -177,11 +177,11 @@ def attempt(
 @click.option("--mutants", type=click.IntRange(1), default=110, help="How many are drawn.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
 @click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a step of tests.")
-@click.option("--steps", type=click.IntRange(1), help="Steps of tests tried; without it all.")
+@click.option("--near", is_flag=True, help="Run tests of the module and of its folder alone.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
 def main(
-    mutants: int, seed: int, limit: int, steps: int | None, record: Path | None, as_json: bool
+    mutants: int, seed: int, limit: int, near: bool, record: Path | None, as_json: bool
 ) -> None:
     """Print which mutants no test of the edit loop notices; exit status 1 if there is one."""
     begin, console = time.perf_counter(), Console(stderr=True)
@@ -197,7 +197,7 @@ def main(
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, tree / name)
         for number, mutant in enumerate(sample, start=1):
-            outcome, where, difference = attempt(tree, mutant, limit, steps)
+            outcome, where, difference = attempt(tree, mutant, limit, near=near)
             results.append(
                 {**asdict(mutant), "outcome": outcome, "by": where, "difference": difference}
             )
@@ -211,7 +211,7 @@ def main(
             "tools": {"cosmic-ray": version("cosmic-ray")},
             "seed": seed,
             "seconds": round(time.perf_counter() - begin, 1),
-            "mutants": results,
+            "mutants": [{key: one[key] for key in one if key != "by"} for one in results],
         }
         record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if as_json:
