@@ -95,12 +95,12 @@ def _sources(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{len(mutants)} times. The tests of the changed module and of its folder noticed "
-        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. Slow tests were "
-        "not run. A mutant is hung if a test did not end."
+        f"{len(mutants)} times. The tests of the edit loop noticed "
+        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. Tests near the "
+        "changed module run first. A mutant is hung if a test did not end."
     )
     yield ""
-    yield f"{_run_of(found)}"
+    yield _run_of(found)
     yield ""
     yield "| area | mutants | killed | hung | survived | score |"
     yield "| --- | --: | --: | --: | --: | --: |"
