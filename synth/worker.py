@@ -296,7 +296,8 @@ class _Session:
             kind += "" if cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero() else "_new"
             self._declare(kind, pins)
             label = cell.name.str()
-            model = self._model(kind, pins, cell)
+            # Workers that map other modules share the folder.
+            model = self._model(f"{name}-memory.v", kind, pins, cell)
             module.remove(cell)
             box = module.addCell(yosys.IdString(label), _id(kind))
             for pin, (_, signal) in pins.items():
@@ -326,7 +327,7 @@ class _Session:
         box.fixup_ports()
         box.set_bool_attribute(_id("blackbox"), True)
 
-    def _model(self, kind: str, pins: dict[str, tuple[str, Any]], memory: Any) -> str:
+    def _model(self, file: str, kind: str, pins: dict[str, tuple[str, Any]], memory: Any) -> str:
         """Return Verilog that does what a memory does, under the name of its black box."""
         design = yosys.Design()
         model = design.addModule(_id(kind))
@@ -354,8 +355,8 @@ class _Session:
         for port, signal in ports.items():
             copy.setPort(_id(port), signal)
         yosys.run_pass("check -assert", design)
-        yosys.run_pass("write_verilog -noattr model.v", design)
-        return Path("model.v").read_text(encoding="utf-8")
+        yosys.run_pass(f"write_verilog -noattr {file}", design)
+        return Path(file).read_text(encoding="utf-8")
 
     def _name_registers(self, name: str) -> None:
         """Name each flip-flop ``<signal>_reg_<bit>`` after the signal that it drives."""

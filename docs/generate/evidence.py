@@ -1,6 +1,7 @@
 """Page of the evidence: what was run last, as records in docs/figures state it."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,44 +48,89 @@ def _proofs(found: dict[str, Any]) -> Iterator[str]:
 
 def _mutants(found: dict[str, Any]) -> Iterator[str]:
     """Yield the section on mutants of netlists."""
-    properties = found["properties"]
-    drawn, killed, equivalent = (_sum(name, properties) for name in _OUTCOMES)
-    survivors = [(one["name"], text) for one in properties for text in one["survivors"]]
+    units = found["units"]
+    drawn, killed, equivalent = (_sum(name, units) for name in _OUTCOMES)
+    survivors = [(one["unit"], text) for one in units for text in one["survivors"]]
     yield "## Mutants of netlists"
     yield ""
     yield (
-        f"Yosys drew {drawn} mutants for {len(properties)} properties. ABC found a violation for "
-        f"{killed} of them. {equivalent} others are proven equivalent to the unit. The score is "
-        f"{_share(killed, drawn - equivalent)}: killed mutants among those that are not proven "
+        f"Yosys drew {drawn} mutants of {len(units)} units. ABC found a violation of a property "
+        f"for {killed} of them. {equivalent} others are proven equivalent to the unit. The score "
+        f"is {_share(killed, drawn - equivalent)}: killed mutants among those that are not proven "
         "equivalent."
     )
     yield ""
-    yield (
-        f"The run of {found['date']} took {found['seconds'] / 60:.0f} minutes with seed "
-        f"{found['seed']} (fred-hw {found['version']}, {_tools(found)}). `make mutation` repeats "
-        "it, and then changes the sources."
-    )
+    yield f"{_run_of(found)} `make mutation` repeats it, and then changes the sources."
     yield ""
-    yield "| property | mutants | killed | equivalent | survived | score |"
-    yield "| --- | --: | --: | --: | --: | --: |"
-    for one in properties:
+    yield "| unit | properties | mutants | killed | equivalent | survived | score |"
+    yield "| --- | --- | --: | --: | --: | --: | --: |"
+    for one in units:
         drawn, killed, equivalent = (one[name] for name in _OUTCOMES)
+        properties = ", ".join(f"[{name}](proofs.md#{name})" for name in one["properties"])
         yield (
-            f"| [{one['name']}](proofs.md#{one['name']}) | {drawn} | {killed} | {equivalent} "
+            f"| `{one['unit']}` | {properties} | {drawn} | {killed} | {equivalent} "
             f"| {len(one['survivors'])} | {_share(killed, drawn - equivalent)} |"
         )
     yield ""
     yield (
-        "The sample does not show that every change of a unit is noticed. Each property is judged "
-        "alone: a mutant that survives one property may violate another property of its unit, or "
-        "fail in simulation. Units without a property are not in the sample. For "
-        "properties proven by induction, the search for a violation ends after 30 cycles."
+        "The sample does not show that every change of a unit is noticed. Units without a property "
+        "in the regular tests are not in the sample. For properties proven by induction, the "
+        "search for a violation ends after 30 cycles."
     )
     if survivors:
         yield ""
         yield "Survivors, each as the options of Yosys' `mutate`:"
         yield ""
-        yield from (f"* {name}: `{text}`" for name, text in survivors)
+        yield from (f"* `{name}`: `{text}`" for name, text in survivors)
+
+
+def _sources(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the section on mutants of sources."""
+    mutants = found["mutants"]
+    outcomes = ("killed", "hung", "survived")
+    counts = Counter((one["area"], one["outcome"]) for one in mutants)
+    total = Counter(one["outcome"] for one in mutants)
+    yield "## Mutants of sources"
+    yield ""
+    yield (
+        f"cosmic-ray changed one operator, number or condition of the Python sources at a time, "
+        f"{len(mutants)} times. The tests of the edit loop noticed "
+        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. Tests near the "
+        "changed module run first. A mutant is hung if a test did not end."
+    )
+    yield ""
+    yield _run_of(found)
+    yield ""
+    yield "| area | mutants | killed | hung | survived | score |"
+    yield "| --- | --: | --: | --: | --: | --: |"
+    for area in dict.fromkeys(one["area"] for one in mutants):
+        killed, hung, survived = (counts[area, outcome] for outcome in outcomes)
+        whole = killed + hung + survived
+        share = _share(killed + hung, whole)
+        yield f"| {area} | {whole} | {killed} | {hung} | {survived} | {share} |"
+    yield ""
+    yield (
+        "Equivalence is not proven for sources: a change of a diagnostic text, of a limit that is "
+        "never reached or of a time to wait counts as survived. A survivor may fail in a slow test "
+        "or in a test of another folder."
+    )
+    if total["survived"]:
+        yield ""
+        yield "Survivors, each as file, line and operator of cosmic-ray:"
+        yield ""
+    for one in mutants:
+        if one["outcome"] == "survived":
+            operator = one["operator"].rpartition("/")[2]
+            yield f"* `{one['path']}`, line {one['line']}: `{operator}`"
+
+
+def _run_of(found: dict[str, Any]) -> str:
+    """Return a sentence on date, time, seed and tools of a run."""
+    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
+    return (
+        f"The run of {found['date']} took {found['seconds'] / 60:.0f} minutes with seed "
+        f"{found['seed']} (fred-hw {found['version']}, {tools})."
+    )
 
 
 _OUTCOMES = ("drawn", "killed", "equivalent")
@@ -225,6 +271,7 @@ SECTIONS: dict[str, Callable[[Any], Iterator[str]]] = {
     "proofs.json": _proofs,
     "netlist-mutants.json": _mutants,
     "coverage.json": _coverage,
+    "source-mutants.json": _sources,
     "attacks.json": _attacks,
 }
 """What makes the section of each record in docs/figures."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,29 +16,37 @@ __all__ = ["Mutants", "main", "try_mutants"]
 DEPTH_CYCLES = 30
 """Cycles in which a mutant is searched for a violation if its property is proven by induction."""
 
-_DRAWN = ("hierarchy -top top", "proc", "flatten top.unit", "opt -purge")
+_DRAWN = (
+    "hierarchy -top top",
+    "proc",
+    "flatten top.unit",
+    "opt -purge",
+    "setattr -unset init w:*",  # a mutant may make a constant of a register
+)
 
 
 @dataclass(frozen=True)
 class Mutants:
-    """What became of the mutants of a property.
+    """What became of the mutants of a unit.
 
     Parameters
     ----------
-    name, unit : str
-        Name of the property, and of the mutated module.
+    unit : str
+        Name of the mutated module.
+    properties : tuple of str
+        Names of the properties that are proven of it.
     seed, drawn : int
         Seed of the sample, and mutants in it.
     killed : int
-        Mutants that violate the property.
+        Mutants that violate a property.
     equivalent : int
         Other mutants that are proven to have the outputs of the unit in all cycles.
     survivors : tuple of str
         All other mutants: mode, cell, port and bit.
     """
 
-    name: str
     unit: str
+    properties: tuple[str, ...]
     seed: int
     drawn: int
     killed: int
@@ -46,18 +55,18 @@ class Mutants:
 
 
 def try_mutants(
-    one: Property, folder: Path, *, count: int, seed: int, seconds: int = 20
+    properties: Sequence[Property], folder: Path, *, count: int, seed: int, seconds: int = 20
 ) -> Mutants:
-    """Draw mutants of the unit of a property, and search violations for each of them.
+    """Draw mutants of a unit, and search violations of its properties for each of them.
 
-    A mutant without a violation is compared with the unit, under the assumptions of the property
-    and with registers that begin with their initial values. It is equivalent if ABC finds an
-    invariant by which all outputs agree, and CaDiCaL confirms the invariant.
+    All assumptions hold at once. A mutant without a violation is compared with the unit under these
+    assumptions, with registers that begin with 0 and are reset in the first cycle. It is equivalent
+    if ABC finds an invariant by which all outputs agree, and CaDiCaL confirms the invariant.
 
     Parameters
     ----------
-    one : Property
-        Property.
+    properties : sequence of Property
+        Properties of one unit, at least one.
     folder : Path
         Folder of the files.
     count, seed : int
@@ -70,17 +79,20 @@ def try_mutants(
     FormalError
         A tool failed.
     """
-    harness = one.harness()
+    harness = properties[0].harness()
+    for other in properties[1:]:
+        other.conditions(harness, harness.ports)
     lower({"proof": (harness, None)}, folder)
     _yosys(folder, "draw", str(count), str(seed))
     names = (folder / "mutants.txt").read_text(encoding="utf-8").splitlines()
     files = [folder / f"mutant_{k}.il" for k in range(len(names))]
     convert(files, folder / "yosys-mutants.log")
-    cycles = one.bound.cycles + 1 if one.bound else DEPTH_CYCLES
+    bounds = [one.bound.cycles + 1 if one.bound else DEPTH_CYCLES for one in properties]
     left = [
         (file, name)
         for file, name in zip(files, names, strict=True)
-        if model_check(file.with_suffix(".aig"), cycles=cycles, seconds=seconds).holds is not False
+        if model_check(file.with_suffix(".aig"), cycles=max(bounds), seconds=seconds).holds
+        is not False
     ]
     miters = [file.with_name(f"miter_{file.name}") for file, _ in left]
     _yosys(folder, "compare", *(file.stem for file, _ in left))
@@ -91,8 +103,8 @@ def try_mutants(
         if not (found.holds and invariant_holds(graphs[file.stem], found.excluded)):
             survivors.append(f"{name}{' (undecided)' if found.holds is None else ''}")
     return Mutants(
-        one.name,
         harness.unit.unit_name,
+        tuple(one.name for one in properties),
         seed,
         len(names),
         len(names) - len(left),

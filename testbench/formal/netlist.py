@@ -123,7 +123,7 @@ def convert(files: Sequence[Path], log: Path, *, zeroed: bool = False) -> dict[s
     log : Path
         File for the output of Yosys.
     zeroed : bool
-        Whether registers and memories begin with their initial values, instead of any value.
+        Whether registers begin with 0, instead of any value.
 
     Raises
     ------
@@ -198,7 +198,9 @@ def main() -> None:
     from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIssue]
 
     zeroed = sys.argv[1:2] == ["--zeroed"]
-    passes = [one for one in _PASSES if not (zeroed and one.startswith("setattr"))]
+    passes = list(_PASSES)
+    if zeroed:
+        passes.insert(passes.index("aigmap"), "zinit -all")
     for source in map(Path, sys.argv[1 + zeroed :]):
         design = yosys.Design()
         stem = source.with_suffix("")

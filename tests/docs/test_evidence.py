@@ -52,13 +52,29 @@ def test_score_leaves_out_equivalent_mutants(tmp_path: Path) -> None:
         "tools": {"Yosys": "1"},
         "seed": 3,
         "seconds": 120.0,
-        "properties": [{"name": "fifo-keeps-order", "unit": "fifo", **counts}],
+        "units": [{"properties": ["fifo-keeps-order"], "unit": "fifo", **counts}],
     }
     (tmp_path / "netlist-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
     assert "The score is 75.0 %" in page
     assert "(proofs.md#fifo-keeps-order) | 10 | 6 | 2 | 2 | 75.0 % |" in page
-    assert "* fifo-keeps-order: `-mode const0`" in page
+    assert "* `fifo`: `-mode const0`" in page
+
+
+def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
+    mutants = [
+        {"area": "model", "path": f"perfmodel/m{k}.py", "line": k, "operator": "core/Number"}
+        | {"outcome": outcome}
+        for k, outcome in enumerate(("killed", "survived", "hung", "killed"))
+    ]
+    entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"cosmic-ray": "8"}}
+    entry |= {"seed": 3, "seconds": 120.0, "mutants": mutants}
+    (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
+    page = evidence_page(tmp_path)
+    assert "noticed 75.0 % of the changes" in page
+    assert "| model | 4 | 2 | 1 | 1 | 75.0 % |" in page
+    assert page.count("* `perfmodel") == 1
+    assert "* `perfmodel/m1.py`, line 1: `Number`" in page
 
 
 def test_proofs_count_what_holds_and_what_was_refuted(tmp_path: Path) -> None:

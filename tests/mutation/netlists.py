@@ -10,17 +10,19 @@ import json
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import click
+from amaranth.hdl import UnusedElaboratable
 from rich.console import Console
 from rich.table import Table
 
 from testbench.formal.mutants import Mutants, try_mutants
-from testbench.formal.property import PROPERTIES
+from testbench.formal.property import PROPERTIES, Property
 from testbench.formal.verdict import tools
 
 __all__ = ["main"]
@@ -30,21 +32,27 @@ _FAST = [name for name, one in PROPERTIES.items() if one.fast]
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[PROPERTY]...", type=click.Choice(list(PROPERTIES)))
-@click.option("--mutants", type=click.IntRange(1), default=10, help="Mutants of each property.")
+@click.option("--mutants", type=click.IntRange(1), default=10, help="Mutants per property.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -> None:
     """Print what became of the mutants; exit status 1 if one survived.
 
-    Without PROPERTY, mutants of all properties that the regular tests prove are drawn.
+    Without PROPERTY, the properties are those that the regular tests prove. Properties of one unit
+    are tried together.
     """
     begin, results = time.perf_counter(), list[Mutants]()
+    units: dict[str, list[Property]] = {}
+    # Units that are made for their name alone are not elaborated.
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    for name in names or _FAST:
+        one = PROPERTIES[name]
+        units.setdefault(one.unit().unit_name, []).append(one)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for name in names or _FAST:
-            results.append(
-                try_mutants(PROPERTIES[name], Path(folder) / name, count=mutants, seed=seed)
-            )
-            Console(stderr=True).print(f"{name}: {results[-1].killed} killed", style="dim")
+        for unit, of_unit in units.items():
+            count = mutants * len(of_unit)
+            results.append(try_mutants(of_unit, Path(folder) / unit, count=count, seed=seed))
+            Console(stderr=True).print(f"{unit}: {results[-1].killed} killed", style="dim")
     if record:
         found = {
             "date": datetime.now(UTC).date().isoformat(),
@@ -52,18 +60,18 @@ def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -
             "tools": tools(),
             "seed": seed,
             "seconds": round(time.perf_counter() - begin, 1),
-            "properties": [asdict(one) for one in results],
+            "units": [asdict(one) for one in results],
         }
         record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    table = Table("property", "mutants", "killed", "equivalent", "survived")
+    table = Table("unit", "mutants", "killed", "equivalent", "survived")
     for one in results:
         counts = (one.drawn, one.killed, one.equivalent, len(one.survivors))
-        table.add_row(one.name, *map(str, counts))
+        table.add_row(one.unit, *map(str, counts))
     console = Console()
     console.print(table)
     for one in results:
         for survivor in one.survivors:
-            console.print(f"{one.name}: {survivor}", markup=False)
+            console.print(f"{one.unit}: {survivor}", markup=False)
     sys.exit(any(one.survivors for one in results))
 
 

@@ -3,6 +3,9 @@
 The changes are those of cosmic-ray's operators; which ones are tried is drawn with a seed, so that
 a sample can be repeated. Work is done in a copy of the repository. A mutant is tried on the tests
 of its module first, then on those of its folder, then on all of the edit loop.
+docs/explanation/evidence.md is made from the record of a run:
+
+    python tests/mutation/sample.py --mutants 60 --near --record docs/figures/source-mutants.json
 """
 
 import ast
@@ -14,9 +17,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -135,7 +141,9 @@ def stages(root: Path, path: str) -> list[list[str]]:
     return [*found, [str(folder), "-m", "not slow"], ["-n", "2", "-m", "not slow"]]
 
 
-def attempt(tree: Path, mutant: Mutant, limit_s: int) -> tuple[str, str, str]:
+def attempt(
+    tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False
+) -> tuple[str, str, str]:
     """Return what became of a mutant ("killed", "hung" or "survived"), where, and the change."""
     file = tree / mutant.path
     source = file.read_text()
@@ -147,7 +155,7 @@ def attempt(tree: Path, mutant: Mutant, limit_s: int) -> tuple[str, str, str]:
     ).split("\n", 2)[2]
     file.write_text(changed)
     try:
-        for stage in stages(tree, mutant.path):
+        for stage in stages(tree, mutant.path)[: -1 if near else None]:
             command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *stage]
             environment = {**os.environ, "PYTHONPATH": str(tree)}
             try:
@@ -172,10 +180,14 @@ def attempt(tree: Path, mutant: Mutant, limit_s: int) -> tuple[str, str, str]:
 @click.option("--mutants", type=click.IntRange(1), default=110, help="How many are drawn.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
 @click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a step of tests.")
+@click.option("--near", is_flag=True, help="Run tests of the module and of its folder alone.")
+@click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
-def main(mutants: int, seed: int, limit: int, as_json: bool) -> None:
+def main(
+    mutants: int, seed: int, limit: int, near: bool, record: Path | None, as_json: bool
+) -> None:
     """Print which mutants no test of the edit loop notices; exit status 1 if there is one."""
-    console = Console(stderr=True)
+    begin, console = time.perf_counter(), Console(stderr=True)
     sample = draw(ROOT, mutants, seed)
     results: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
@@ -188,13 +200,23 @@ def main(mutants: int, seed: int, limit: int, as_json: bool) -> None:
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, tree / name)
         for number, mutant in enumerate(sample, start=1):
-            outcome, where, difference = attempt(tree, mutant, limit)
+            outcome, where, difference = attempt(tree, mutant, limit, near=near)
             results.append(
                 {**asdict(mutant), "outcome": outcome, "by": where, "difference": difference}
             )
             console.print(
                 f"{number}/{len(sample)} {outcome} {mutant.path}:{mutant.line}", style="dim"
             )
+    if record:
+        found = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "version": version("fred-hw"),
+            "tools": {"cosmic-ray": version("cosmic-ray")},
+            "seed": seed,
+            "seconds": round(time.perf_counter() - begin, 1),
+            "mutants": [{key: one[key] for key in one if key != "by"} for one in results],
+        }
+        record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if as_json:
         click.echo(json.dumps({"seed": seed, "mutants": results}))
     else:

@@ -88,3 +88,25 @@ def test_models_of_memories_come_from_the_design_of_any_netlist(tmp_path: Path) 
     mapped = map_design(DESIGN, "top", libraries, tmp_path, MapOptions("area", "design"))
     verilog = simulatable(mapped.verilog, memories_of(SOURCE), libraries)
     assert simulated(verilog, tmp_path) == simulated(DESIGN, tmp_path)
+
+
+def test_workers_that_map_side_by_side_do_not_share_files(tmp_path: Path) -> None:
+    modules = [
+        f"module m{k}(input clk, we, input [1:0] a, input [{k}:0] d, output [{k}:0] o);\n"
+        f"  reg [{k}:0] kept [0:3];\n"
+        "  always @(posedge clk) if (we) kept[a] <= d;\n  assign o = kept[a];\nendmodule\n"
+        for k in range(2)
+    ]
+    top = (
+        "module top(input clk, we, input [1:0] a, input [2:0] d, output [2:0] o);\n"
+        "  m0 m0(clk, we, a, d[0], o[0]);\n  m1 m1(clk, we, a, d[2:1], o[2:1]);\nendmodule\n"
+    )
+    libraries = tiny_libraries(tmp_path)
+    mapped = map_design(
+        "".join([*modules, top]), "top", libraries, tmp_path, MapOptions("area", "design")
+    )
+    for k in range(2):
+        [memory] = mapped.memories[f"m{k}"]
+        assert memory.kind.startswith(f"fred_memory_4x{k + 1}_")
+        assert f"module {memory.kind}(" in memory.verilog
+        assert (tmp_path / f"m{k}-memory.v").read_text() == memory.verilog

@@ -87,6 +87,20 @@ def test_with_a_few_instances_for_all_too(tmp_path: Path) -> None:
     assert found.graph.worst / 1000 == pytest.approx(timing.clock_ns, abs=2e-6)
 
 
+def test_every_pin_loads_its_net(tmp_path: Path) -> None:
+    found = design(THROUGH, tmp_path)
+    graph, flat, load = found.graph, found.graph.flat, found.kinds.load
+    pins = [
+        (cell, place, net) for cell, row in enumerate(flat.pins) for place, net in enumerate(row)
+    ]
+    want = np.zeros(graph.nodes)
+    for cell, place, net in pins:
+        if net >= 0:
+            want[2 * net : 2 * net + 2] += load[graph.kind[flat.cell[cell]], place]
+    assert want[:2].all()  # the first net has a load as well
+    assert graph.loads() == pytest.approx(want)
+
+
 def test_a_path_is_the_sum_of_its_cells(tmp_path: Path) -> None:
     found = design(THROUGH, tmp_path)
     # The flip-flop drives both pins of the gate, which drives nothing.

@@ -132,7 +132,9 @@ def _model(c: Harness, u: Any, word: Word, writes: Any, data: Any) -> Any:
                 cleared = Mux(
                     getattr(u, f"{name}_clear"), (1 << field.width) - 1, Mux(writes, new, 0)
                 )
-                m.d.sync += now.eq((now & ~cleared) | getattr(u, f"{name}_set")[mine])
+                kept = now & ~cleared
+                c.check(f"{name}_{word.index}_kept", getattr(u, f"{name}_kept")[mine] == kept)
+                m.d.sync += now.eq(kept | getattr(u, f"{name}_set")[mine])
             c.check(f"{name}_{word.index}_member", getattr(u, name)[mine] == now)
         value = value | (now << field.low)
     return value[:WORD_BITS]
@@ -148,7 +150,7 @@ def lock_ignored(m: Module, sound: Any, ports: Any) -> None:
     lambda: AxiLiteRegisters(registers=EVERY_ACCESS),
     shows="Every register reads as its description says. Every other address reads as 0 with "
     "SLVERR. A write changes only the addressed word, and a partial or locked write changes "
-    "nothing.",
+    "nothing. Each reason of a refusal is reported for one cycle.",
     omits="register maps other than the proven one, which has each kind of access",
     mutant=lock_ignored,
 )
@@ -163,6 +165,7 @@ def registers_read_back(c: Harness, u: Any) -> None:
     with m.If(shown):
         m.d.sync += pending.eq(0)
     found, known, good = Const(0, WORD_BITS), Const(0), Const(0)
+    writable, lockable = Const(0), Const(0)
     for word in EVERY_ACCESS.words():
         allowed = strobe.all() & ~(u.lock & word.register.lockable)
         writes = Signal(name=f"writes_{word.address}")
@@ -172,6 +175,11 @@ def registers_read_back(c: Harness, u: Any) -> None:
         here = reads == word.address
         found, known = Mux(here, value, found), known | here
         good = good | writes
+        writable = writable | (hit & word.register.writable)
+        lockable = lockable | (hit & word.register.lockable)
+    c.check("bad_address", u.bad_address == ((take & ~writable) | (shown & ~known)))
+    c.check("bad_strobe", u.bad_strobe == (take & ~strobe.all()))
+    c.check("bad_lock", u.bad_lock == (take & u.lock & lockable))
     wanted, right, wrote = Signal(WORD_BITS), Signal(), Signal()
     with m.If(shown):
         m.d.sync += [wanted.eq(found), right.eq(known)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from fred_hw.gates.select import any_of
+from fred_hw.gates.select import any_of, gated
 from fred_hw.per_class import per_class
 from fred_hw.switch.online_router import OnlineRouter
 from fred_hw.switch.path_claims import PathClaims
@@ -103,8 +103,13 @@ def _claims_assumed(c: Harness, u: Any) -> None:
     c.assume(_share_no_link(u.holds))
 
 
+def _links_of(rows: Sequence[Value]) -> list[Value]:
+    """Return the links of the paths of each source."""
+    return [Cat(_links(k, row)) for k, row in enumerate(rows)]
+
+
 def _share_no_link(rows: Sequence[Value]) -> Value:
-    uses = [Cat(_links(k, row)) for k, row in enumerate(rows)]
+    uses = _links_of(rows)
     return ~any_of([a & b for k, a in enumerate(uses) for b in uses[:k]]).any()
 
 
@@ -139,6 +144,7 @@ FAIR_CYCLES = 4
     "whatever the others request.",
     omits="other numbers of ports; time while paths stay",
     mutant=last_source_starves,
+    fast=False,
 )
 def path_claims_are_fair(c: Harness, u: Any) -> None:
     _claims_assumed(c, u)
@@ -156,6 +162,50 @@ def path_claims_are_fair(c: Harness, u: Any) -> None:
         c.m.d.sync += waited.eq(waited + 1)
     c.check("bound", ~refused | (waited < FAIR_CYCLES) | (before != wants))
     c.cover("waits", refused & (waited == FAIR_CYCLES - 1))
+
+
+@broken(PathClaims, {})
+def lowest_always_wins(m: Module, sound: Any, ports: Any) -> None:
+    """The first source loses its precedence: it is refused a link that a lower one requests."""
+    for k, row in enumerate(ports.wants):
+        lower = any_of(_links_of(ports.wants)[:k])
+        beaten = (Cat(_links(k, row)) & lower).any()
+        m.d.comb += ports.granted[k].eq(sound.granted[k] & ~beaten)
+
+
+@prove(
+    lambda: PathClaims(ports=PORTS),
+    shows="The grants are exactly those of the rules. A link belongs to the path that stays, then "
+    "to the first source, then to the source with the lowest number. A refused source becomes the "
+    "first one, round-robin, and remains so until it is granted.",
+    omits="other numbers of ports",
+    mutant=lowest_always_wins,
+)
+def path_claims_follow_rules(c: Harness, u: Any) -> None:
+    _claims_assumed(c, u)
+    m, sources = c.m, range(PORTS)
+    first, last = Signal(range(PORTS), name="first"), Signal(range(PORTS), name="last", init=3)
+    some = Signal(name="some_first")
+    asks = _links_of(u.wants)
+    used = any_of(_links_of(u.holds))
+    granted = []
+    for k in sources:
+        others = [
+            gated(asks[j], (some & (first == j)) | (~(some & (first == k)) & Const(j < k)))
+            for j in sources
+            if j != k
+        ]
+        granted.append((asks[k] != 0) & ((asks[k] & (used | any_of(others))) == 0))
+    c.check("granted", u.granted == Cat(granted))
+    refused = Cat((ask != 0) for ask in asks) & ~Cat(granted)
+    with m.If(~(some & refused.bit_select(first, 1))):
+        m.d.sync += some.eq(refused.any())
+        # The last assignment counts: the nearest source after the last one.
+        for step in reversed(range(1, PORTS + 1)):
+            near = (last + step)[: len(last)]
+            with m.If(refused.bit_select(near, 1)):
+                m.d.sync += [first.eq(near), last.eq(near)]
+    c.cover("precedes_lower", some & (first == PORTS - 1) & u.granted[-1] & refused[0])
 
 
 @broken(OnlineRouter, {})

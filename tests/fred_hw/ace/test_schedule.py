@@ -215,6 +215,8 @@ def test_entry_that_could_never_be_issued_is_refused(
         (["send", "receive"], [], 0),
         (["send"], ["receive"], 0),
         (["receive"], ["send"], 0),
+        (["send"], [], 0),
+        (["receive"], [], 0),
     ],
 )
 def test_entry_of_a_phase_is_refused(sets: list[str], phases: list[str], refused: int) -> None:

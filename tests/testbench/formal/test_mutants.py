@@ -48,7 +48,7 @@ def delay(conditions: Any) -> Property:
 @pytest.mark.slow
 def test_complete_property_kills_what_an_empty_one_does_not(tmp_path: Path) -> None:
     strong, weak = (
-        try_mutants(delay(one), tmp_path / one.__name__, count=12, seed=1)
+        try_mutants([delay(one)], tmp_path / one.__name__, count=12, seed=1)
         for one in (follows, says_nothing)
     )
     assert strong.drawn == weak.drawn == strong.killed + strong.equivalent
@@ -61,7 +61,15 @@ def test_complete_property_kills_what_an_empty_one_does_not(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_properties_of_a_unit_are_tried_together(tmp_path: Path) -> None:
+    both = [delay(says_nothing), delay(follows)]
+    found = try_mutants(both, tmp_path, count=4, seed=1)
+    assert (found.properties, found.survivors) == (("delay", "delay"), ())
+    assert found.killed
+
+
+@pytest.mark.slow
 def test_sample_of_a_queue_is_killed(tmp_path: Path) -> None:
-    found = try_mutants(PROPERTIES["fifo-keeps-order"], tmp_path, count=6, seed=1)
+    found = try_mutants([PROPERTIES["fifo-keeps-order"]], tmp_path, count=6, seed=1)
     assert (found.unit, found.drawn, found.survivors) == ("fifo_w2_d4", 6, ())
     assert found.killed > 0
