@@ -34,15 +34,17 @@ def connections(kind: str, word: int, middle_switches: int) -> Iterator[Connecti
         Middle subswitches m, at least 2.
     """
     width = 2 if kind == "RD" else code_width(middle_switches)
-    low, high = word & ((1 << width) - 1), word >> width
+    most = BOTH if kind == "RD" else middle_switches
+    # Codes above the number of subswitches are idle.
+    codes = [code if code <= most else 0 for code in (word & ((1 << width) - 1), word >> width)]
     if kind in ("D", "mux", "RD"):
-        for output, source in enumerate((low, high)):
-            if source and (kind != "RD" or source == BOTH or BOTH not in (low, high)):
+        for output, source in enumerate(codes):
+            if source and (kind != "RD" or source == BOTH or BOTH not in codes):
                 yield source, output
-    elif low and low == high:
-        yield BOTH, low - 1
+    elif codes[0] and codes[0] == codes[1]:
+        yield BOTH, codes[0] - 1
     else:
-        yield from ((source, code - 1) for source, code in ((1, low), (2, high)) if code)
+        yield from ((source, code - 1) for source, code in enumerate(codes, 1) if code)
 
 
 def every_connection(kind: str, middle_switches: int) -> frozenset[Connection]:
