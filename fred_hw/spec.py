@@ -54,6 +54,8 @@ def _named_words(value: object) -> object:
             raise refused(f"must have texts as names, not {name!r:.60}")
         if not isinstance(word, str) or not re.fullmatch(_WORD, word):
             raise refused(f"must have words like 0x1f, not {word!r:.60} of {name}")
+        if int(word, 16) == 0:
+            raise refused(f"must have words that route something, not {word} of {name}")
     return tuple(value.items())
 
 

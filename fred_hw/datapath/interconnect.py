@@ -1,6 +1,5 @@
 """The interconnect FRED_m(P): micro-switches in the recursive arrangement of the paper."""
 
-from collections.abc import Iterator
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -163,7 +162,7 @@ class Interconnect(Unit):
 
     def _input_stage(self, m: Module, configuration: _Field, subswitches: list[Any]) -> None:
         """Place an R micro-switch per pair of inputs, a demultiplexer for an unpaired last one."""
-        for k, part in self._parts(m, "r", configuration, "R", "demux"):
+        for k, part in enumerate(self._parts(m, "r", configuration, "R", "demux")):
             if part is None:
                 continue
             inputs = part.i if isinstance(part.i, list) else [part.i]
@@ -175,7 +174,7 @@ class Interconnect(Unit):
 
     def _output_stage(self, m: Module, configuration: _Field, subswitches: list[Any]) -> None:
         """Place a D micro-switch per pair of outputs, a multiplexer for an unpaired last one."""
-        for k, part in self._parts(m, "d", configuration, "D", "mux"):
+        for k, part in enumerate(self._parts(m, "d", configuration, "D", "mux")):
             if part is None:
                 for o in self.o[2 * k : 2 * k + 2]:
                     idle(m, o)
@@ -189,18 +188,21 @@ class Interconnect(Unit):
 
     def _parts(
         self, m: Module, name: str, configuration: _Field, pair: str, single: str
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> list[Any]:
         """Place the parts for each pair of ports, and for an unpaired last one.
 
-        Yields the number of each pair and its part, None for one that is left out.
+        Returns None in place of a part that is left out.
         """
         ports, width = self.spec.ports, 2 * code_width(self.spec.middle_switches)
-        for k in range((ports + 1) // 2):
-            own = configuration.part(width * k, min(width * (k + 1), len(configuration.value)))
-            kind = pair if 2 * k + 1 < ports else single
-            part = self._part(kind, own.words)
-            if part:
-                label = f"{name}_{k}" if kind == pair else type(part).__name__.lower()
-                place(m, label, part)
-                m.d.comb += part.configuration.eq(own.value)
-            yield k, part
+        fields = [
+            configuration.part(low, min(low + width, len(configuration.value)))
+            for low in range(0, len(configuration.value), width)
+        ]
+        kinds = [pair] * (ports // 2) + [single] * (ports % 2)
+        parts = [self._part(kind, one.words) for kind, one in zip(kinds, fields, strict=True)]
+        placed = [(k, part) for k, part in enumerate(parts) if part]
+        for k, part in placed:
+            place(m, f"{name}_{k}" if 2 * k + 1 < ports else type(part).__name__.lower(), part)
+        for k, part in placed:
+            m.d.comb += part.configuration.eq(fields[k].value)
+        return parts
