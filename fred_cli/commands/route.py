@@ -106,8 +106,7 @@ def command(
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
-    A pruned SPEC has configurations for some flows only. Others are refused; without FLOWS and
-    --strategy all configurations are printed.
+    A pruned SPEC refuses flows that it has no configuration for; without any, it prints all.
 
     With --json, also print the entries of the whole switch's configuration memory, one per virtual
     channel; --generation must be one more than that of the previous entry. Exit status 3 means that
@@ -121,12 +120,8 @@ def command(
 
     number = _generation(generation)
     conflicts = _conflicts(max_conflicts, effort)
-    of_switches = {
-        "--only": needs,
-        "FLOWS": flows_file,
-        "--max-conflicts": conflicts,
-        "--draw": picture,
-    }
+    of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
+    of_switches["--only"] = needs
     fabric = partial(
         route_fabric,
         source=spec_source,
@@ -149,17 +144,19 @@ def command(
         whole = collectives or COLLECTIVES[0]
         fabric("wafer", certificate=certificate, generation=number, collectives=whole)
         return 0
-    spec = read_pruned(
-        spec_source, changes, needs
-    )  # report errors in the file before those in options
+    # Report errors in the file before those in options.
+    spec = read_pruned(spec_source, changes, needs)
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
+    _check_generation(generation, as_json)
+    how = strategy, flows_file, conflicts, number, picture, certificate, as_json
+    return _route(spec, str(needs or spec_source), *how)
+
+
+def _check_generation(generation: int | None, as_json: bool) -> None:
+    """Fail if a generation is given, but entries are not printed."""
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
-    source = spec_source if needs is None else str(needs)
-    return _route(
-        spec, source, strategy, flows_file, conflicts, number, picture, certificate, as_json
-    )
 
 
 def _route(
