@@ -32,10 +32,12 @@ __all__ = [
     "memory_option",
     "mode_option",
     "npu_option",
+    "only_option",
     "optional_topology_option",
     "optional_workload_option",
     "protocol_option",
     "read_npu",
+    "read_pruned",
     "read_spec",
     "refuse_given",
     "request_option",
@@ -259,6 +261,13 @@ set_option = click.option(
     type=change_key,
     help="Change a field of the specification.",
 )
+only_option = click.option(
+    "--only",
+    "needs",
+    type=InputPath(),
+    metavar="FILE",
+    help="Keep only what the strategies in FILE need, YAML like examples/strategies.yaml.",
+)
 seed_option = click.option(
     "--seed", type=IntegerFrom(1), default=1, show_default=True, help="Seed of all stimulus."
 )
@@ -446,6 +455,29 @@ def read_spec(
     if not find_choice(source, PRESETS):  # load refuses a preset where it reads another kind
         check_name(source, kind)
     return (load or load_spec)(source, dict(parse_change(change) for change in changes))
+
+
+def read_pruned(
+    source: str, changes: tuple[str, ...], needs: Path | None, level: str = "interconnect"
+) -> Any:
+    """Return the specification of a level, pruned to what the strategies in ``needs`` need."""
+    from fred_hw.errors import InputError
+    from gen.level import LEVELS
+
+    what = LEVELS[level]
+    spec = read_spec(source, changes, what.load, what.model.file_kind)
+    if needs is not None:
+        from fred_hw.pruning import prune, read_needs
+
+        if level != "interconnect":
+            message = f"must be given with --level interconnect, not {level}"
+            raise InputError("--only", "", message)
+        if spec.only is not None:
+            raise InputError(source, "only", "must be left out with --only")
+        spec = prune(spec, read_needs(needs, spec), str(needs))
+    if level != "interconnect" and getattr(spec, "only", None) is not None:
+        raise InputError(source, "only", f"must be left out with --level {level}")
+    return spec
 
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:

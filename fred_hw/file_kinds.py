@@ -16,6 +16,7 @@ __all__ = [
     "REMOTE_MEMORY",
     "ROCE",
     "SCHEDULE",
+    "STRATEGIES",
     "STUDY",
     "SWITCH",
     "SYSTEM",
@@ -44,6 +45,7 @@ SYSTEM = "an ASTRA-sim system"
 REMOTE_MEMORY = "an ASTRA-sim remote memory"
 ROCE = "parameters of RoCE"
 CERTIFICATE = "a routing certificate"
+STRATEGIES = "strategies to support"
 PRESET = "the preset of a switch"
 
 TEXT_WORKLOAD = "a text workload of ASTRA-sim 1.0"
@@ -81,6 +83,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
     REMOTE_MEMORY: ("memory-type",),
     ROCE: ("congestion_control",),
     CERTIFICATE: ("refutations",),
+    STRATEGIES: ("strategies",),
 }
 """Keys that identify a kind; one of them is enough."""
 

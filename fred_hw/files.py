@@ -49,6 +49,7 @@ __all__ = [
     "refused",
     "renamed",
     "renamed_keys",
+    "text_like",
     "validate",
 ]
 
@@ -279,6 +280,17 @@ def name_in(choices: Collection[str], *others: str, listed_by: str | None = None
         return found
 
     return Check(check, schema=lambda: {"type": "string", "enum": [*others, *choices]})
+
+
+def text_like(pattern: str, what: str) -> Check:
+    """Check of a text field that matches a pattern; ``what`` describes it in errors."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise refused(f"must be {what}, not {value!r:.60}")
+        return value
+
+    return Check(check, schema=lambda: {"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:

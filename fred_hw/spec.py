@@ -1,16 +1,24 @@
 """Specification of a switch, the single description that all packages use."""
 
+import re
 from collections.abc import Mapping
 from math import ceil
 from typing import Annotated, Any, ClassVar, Protocol, Self
 from zlib import crc32
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from .adder_delays import adder_delays
+from .compiler.configuration import Configuration
 from .endpoint_spec import EndpointSpec
 from .file_kinds import SWITCH
-from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range, refused
+from .files import AUTO, AutoOrInt, Check, FileModel, int_range, name_in, number_range, refused
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
@@ -31,6 +39,39 @@ FormatName = Annotated[str, name_in(FORMATS)]
 OperationName = Annotated[str, name_in(OPERATIONS)]
 OverflowName = Annotated[str, name_in(OVERFLOWS)]
 Lanes = Annotated[int, int_range(1, 256)]
+
+
+_WORD = "^0x[0-9a-f]{1,80000}$"
+
+
+def _named_words(value: object) -> object:
+    """Return the pairs of a mapping from names to configuration words."""
+    if isinstance(value, tuple):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise refused(f"must be a mapping of names to configuration words, not {value!r:.60}")
+    for name, word in value.items():
+        if not isinstance(name, str):
+            raise refused(f"must have texts as names, not {name!r:.60}")
+        if not isinstance(word, str) or not re.fullmatch(_WORD, word):
+            raise refused(f"must have words like 0x1f, not {word!r:.60} of {name}")
+        if int(word, 16) == 0:
+            raise refused(f"must have words that route something, not {word} of {name}")
+    return tuple(value.items())
+
+
+NamedWords = Annotated[
+    tuple[tuple[str, str], ...],
+    Check(
+        _named_words,
+        schema=lambda: {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "string", "pattern": _WORD},
+        },
+    ),
+    PlainSerializer(dict),
+]
 
 
 class _Linked(Protocol):
@@ -94,6 +135,9 @@ class SwitchSpec(FileModel):
         Period [ns] that it is to run with, as a 45 nm library without wires has it, 0.01 to 1000:
         0.853 is that of the published links. ``adder_registers: auto`` follows it by what was
         measured of adders, and so do the timing constraints; nothing else does.
+    only : mapping of str to str, optional
+        The only configurations that the interconnect must support: words in hexadecimal digits by
+        name. It contains nothing that they do not use. `--only` of `fred gen` computes them.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
     endpoint : EndpointSpec
@@ -118,22 +162,29 @@ class SwitchSpec(FileModel):
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, AutoOrInt(0, 8)] = Field(default=AUTO)
     clock_ns: Annotated[float | None, number_range(0.01, 1000), Field(examples=[0.853])] = None
+    only: NamedWords | None = None
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit an unspecified endpoint and clock, as records describe switches."""
+        """Omit unspecified endpoint, clock and configurations, as records describe switches."""
         said = handler(self)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
-        if self.clock_ns is None:
-            said.pop("clock_ns", None)
+        for name in ("clock_ns", "only"):
+            if getattr(self, name) is None:
+                said.pop(name, None)
         return said
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check_link(self)
+        for name, word in self.only or ():
+            try:
+                Configuration.unpack(int(word, 16), self.ports, self.middle_switches)
+            except ValueError as error:
+                raise refused(f"only.{name}: {error}") from None
         return self
 
     def model_post_init(self, context: Any, /) -> None:
@@ -218,9 +269,21 @@ class SwitchSpec(FileModel):
         return "_".join(parts)
 
     @property
+    def needed(self) -> frozenset[int] | None:
+        """The only configuration words to support; None if all are."""
+        return None if self.only is None else frozenset(int(word, 16) for _, word in self.only)
+
+    @property
     def name(self) -> str:
-        """Stable short name, such as ``fred_m3_p8_fp16x4``; also of the generated top module."""
-        return f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
+        """Stable short name, such as ``fred_m3_p8_fp16x4``; also of the generated top module.
+
+        The number at the end of a name like ``fred_m3_p8_fp16x4_only_3f2a91c0`` identifies the only
+        configurations.
+        """
+        name = f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
+        if self.needed is None:
+            return name
+        return f"{name}_only_{crc32(repr(sorted(self.needed)).encode()):08x}"
 
 
 def check_spec(unit: str, spec: object) -> SwitchSpec:

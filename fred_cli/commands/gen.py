@@ -12,7 +12,8 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     level_option,
-    read_spec,
+    only_option,
+    read_pruned,
     set_option,
     spec_argument,
 )
@@ -21,7 +22,7 @@ from fred_cli.progress import progress
 
 __all__ = ["command"]
 
-_TOLD = ("microswitches", "acks", "replay")
+_TOLD = ("microswitches", "pruned", "acks", "replay")
 """Manifest entries that are printed, if present."""
 
 
@@ -73,6 +74,7 @@ def _peakrdl(level: str, spec: Any, outputs: tuple[str, ...]) -> dict[str, bytes
     type=NameChoice(_outputs),
     help="Also write the registers as HTML pages, C header or UVM model; repeatable.",
 )
+@only_option
 @as_json_option
 def command(
     spec_source: str,
@@ -80,6 +82,7 @@ def command(
     folder: Path,
     level: str,
     outputs: tuple[str, ...],
+    needs: Path | None,
     as_json: bool,
 ) -> None:
     """Write the Verilog of SPEC, a YAML file or a preset, and its companion files."""
@@ -87,7 +90,7 @@ def command(
     from gen.level import LEVELS
     from gen.write import check_file, write_files
 
-    spec = read_spec(spec_source, changes, LEVELS[level].load, LEVELS[level].model.file_kind)
+    spec = read_pruned(spec_source, changes, needs, level)
     LEVELS[level].check(spec, spec_source)
     more = _peakrdl(level, spec, outputs) if outputs else {}
     for name in (*file_names(spec, level), *more):
@@ -116,6 +119,8 @@ def command(
     if counts := found.get("microswitches"):
         kinds = {"R", "D", "RD", *(kind for kind, n in counts.items() if n)}
         print("; ".join(f"{n} {kind}" for kind, n in counts.items() if kind in kinds))
+    if "pruned" in found:
+        print(_kept(found["pruned"]))
     if "acks" in found and (rate := found["acks"]["flits_per_cycle"]) < 1:
         print(
             f"acks hold all-reduces of all ports to about {rate} flits per port and cycle; "
@@ -126,6 +131,14 @@ def command(
     for path in paths:
         if path.parent == folder or path.name == "index.html":  # not all pages of a folder
             print(f"  {path}")
+
+
+def _kept(parts: dict[str, dict[str, int]]) -> str:
+    """Return a text that says what a pruned interconnect kept."""
+    kept, full = parts["kept"], parts["full"]
+    names = {"microswitches": "micro-switches", "reduction_units": "reduction units"}
+    said = (f"{n} of {full[key]} {names.get(key, key)}" for key, n in kept.items())
+    return f"pruned: keeps {', '.join(said)}"
 
 
 def _bound(key: str, replay: dict[str, Any]) -> str:

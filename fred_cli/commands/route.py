@@ -16,7 +16,8 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     collectives_name,
-    read_spec,
+    only_option,
+    read_pruned,
     set_option,
     spec_argument,
 )
@@ -84,6 +85,7 @@ _RENAMED = {"bidirectional": "bidirectional_ring", "hierarchical": "hierarchical
     metavar="FILE",
     help="Write a certificate of the routing for `fred verify`, as JSON.",
 )
+@only_option
 @as_json_option
 def command(
     spec_source: str,
@@ -99,9 +101,12 @@ def command(
     collectives: str | None,
     output: Path | None,
     certificate: Path | None,
+    needs: Path | None,
     as_json: bool,
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
+
+    A pruned SPEC refuses flows that it has no configuration for; without any, it prints all.
 
     With --json, also print the entries of the whole switch's configuration memory, one per virtual
     channel; --generation must be one more than that of the previous entry. Exit status 3 means that
@@ -116,6 +121,7 @@ def command(
     number = _generation(generation)
     conflicts = _conflicts(max_conflicts, effort)
     of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
+    of_switches["--only"] = needs
     fabric = partial(
         route_fabric,
         source=spec_source,
@@ -138,16 +144,24 @@ def command(
         whole = collectives or COLLECTIVES[0]
         fabric("wafer", certificate=certificate, generation=number, collectives=whole)
         return 0
-    spec = read_spec(spec_source, changes)  # report errors in the file before those in options
+    # Report errors in the file before those in options.
+    spec = read_pruned(spec_source, changes, needs)
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
+    _check_generation(generation, as_json)
+    how = strategy, flows_file, conflicts, number, picture, certificate, as_json
+    return _route(spec, str(needs or spec_source), *how)
+
+
+def _check_generation(generation: int | None, as_json: bool) -> None:
+    """Fail if a generation is given, but entries are not printed."""
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
-    return _route(spec, strategy, flows_file, conflicts, number, picture, certificate, as_json)
 
 
 def _route(
     spec: "SwitchSpec",
+    source: str,
     strategy: str | None,
     flows_file: Path | None,
     max_conflicts: int | None,
@@ -160,18 +174,24 @@ def _route(
     from fred_hw.compiler.routing import DEFAULT_CONFLICTS
     from fred_hw.compiler.routing import route as route_flows
     from fred_hw.progress import track
+    from fred_hw.pruning import needed_result, needed_results
 
     bound = DEFAULT_CONFLICTS if max_conflicts is None else max_conflicts
-    sets = _sets(spec, strategy, flows_file)
-    if picture is not None and strategy is not None:
-        raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
+    every = spec.only is not None and flows_file is None and strategy is None
+    sets = {} if every else _sets(spec, strategy, flows_file)
+    if picture is not None and flows_file is None:
+        raise InputError("route", "--draw", "must be given with FLOWS")
     # A strategy with one worker has no phases, so nothing can conflict.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
     with checked("--max-conflicts"), progress("routing"):
         results = {
             name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=bound)
+            if spec.only is None
+            else needed_result(spec, name, flows, source)
             for name, flows in track(list(sets.items()), "phases")
         }
+    if every:
+        results = needed_results(spec)
     if picture is not None:
         _draw(results["flows"], picture)
     if certificate is not None:
@@ -181,7 +201,7 @@ def _route(
     if as_json:
         first = next(iter(reports.values()), nothing)
         worst = next((r for r in reports.values() if not r["routed"]), first)
-        print_json({**worst, "phases": reports} if strategy else worst)
+        print_json({**worst, "phases": reports} if strategy or every else worst)
     else:
         _say(reports)
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0

@@ -24,7 +24,8 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     level_option,
-    read_spec,
+    only_option,
+    read_pruned,
     refuse_given,
     seed_option,
     set_option,
@@ -65,6 +66,7 @@ def _waves() -> str:
 @click.option(
     "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and results."
 )
+@only_option
 @as_json_option
 def command(
     spec_source: str,
@@ -77,16 +79,15 @@ def command(
     waves: bool,
     tests: tuple[str, ...],
     folder: Path | None,
+    needs: Path | None,
     as_json: bool,
 ) -> int:
     """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
     from fred_cli.netlists import netlist_maker
-    from gen.level import LEVELS
     from gen.write import check_folder
 
-    what = LEVELS[level]
-    spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
-    check_tests(tests, level)
+    spec = read_pruned(spec_source, changes, needs, level)
+    check_tests(tests, "pruned" if getattr(spec, "only", None) else level)
     if netlist is None:
         refuse_given("liberty", message="must be given with --netlist, and only with it")
     synthesize = netlist and netlist_maker(netlist, liberty, spec_source)

@@ -1,6 +1,7 @@
 """Command `fred synth`."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     level_option,
-    read_spec,
+    only_option,
+    read_pruned,
     refuse_given,
     set_option,
     spec_name,
@@ -66,6 +68,7 @@ def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | 
     type=OutputPath(folder=True),
     help="Folder for mapped Verilog and report.",
 )
+@only_option
 @as_json_option
 def command(
     spec_source: str | None,
@@ -78,21 +81,16 @@ def command(
     effort: str,
     sizing: bool,
     folder: Path | None,
+    needs: Path | None,
     as_json: bool,
 ) -> None:
     """Map SPEC, or any Verilog, to a cell library: area by unit and class, and shortest clock.
 
+    With --only, the full interconnect is mapped as well, for the area that pruning saves.
     Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
     otherwise the timing is the estimate of Yosys.
     """
-    if spec_source is None and verilog is None:
-        raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
-    if spec_source is not None:
-        refuse_given("verilog", message="must be left out with SPEC")
-    if (verilog is None) != (top is None):
-        raise InputError("synth", "--top", "must be given with --verilog, and only with it")
-    if verilog is not None:
-        refuse_given("level", "changes", message="must be given only with SPEC")
+    _check_sources(spec_source, verilog, top)
     target_ns = None if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
     from gen.clock import CLOCK_NS
@@ -102,7 +100,7 @@ def command(
     what = LEVELS[level]
     spec = None
     if spec_source is not None:
-        spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
+        spec = read_pruned(spec_source, changes, needs, level)
     if target_ns is None:
         target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
     if folder is not None:
@@ -115,17 +113,43 @@ def command(
         else:
             assert verilog is not None and top is not None
             source = from_verilog(verilog, top)
-        result = synthesize(
-            source, libraries, clock_ns=target_ns, effort=effort, sizing=sizing, progress=step
+        mapped = partial(
+            synthesize, libraries=libraries, clock_ns=target_ns, effort=effort, sizing=sizing
         )
+        result, whole = mapped(source, progress=step), None
+        if spec is not None and needs is not None:
+            full = from_spec(spec.with_changes(only=None), level, str(spec_source))
+            whole = mapped(full, progress=step).area.area_um2
     report = plain(result.to_dict())
+    if whole is not None:
+        report["full_area_um2"] = whole
     paths = [] if folder is None else _write(result.verilog, report, folder)
+    _report(report, paths, as_json)
+
+
+def _report(report: dict[str, Any], paths: Sequence[Path], as_json: bool) -> None:
+    """Print the report, and the files that were written."""
     if as_json:
         print_json({**report, "files": [str(path) for path in paths]})
         return
     _print(report)
+    if whole := report.get("full_area_um2"):
+        saved = 1 - report["area_um2"] / whole
+        print(f"pruned: {saved:.1%} less area than the full interconnect of {whole:,.1f} um2")
     for path in paths:
         print(f"  {path}")
+
+
+def _check_sources(spec_source: str | None, verilog: Path | None, top: str | None) -> None:
+    """Fail unless SPEC is given, or Verilog with its top module."""
+    if spec_source is None and verilog is None:
+        raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
+    if spec_source is not None:
+        refuse_given("verilog", message="must be left out with SPEC")
+    if (verilog is None) != (top is None):
+        raise InputError("synth", "--top", "must be given with --verilog, and only with it")
+    if verilog is not None:
+        refuse_given("level", "changes", "needs", message="must be given only with SPEC")
 
 
 def _check(name: str | None, folder: Path) -> None:

@@ -1,12 +1,11 @@
 """File of a routing certificate."""
 
-import re
 from typing import Annotated
 
 from pydantic import Field
 
 from fred_hw.file_kinds import CERTIFICATE
-from fred_hw.files import Check, EachOnce, FileModel, int_range, one_of, refused
+from fred_hw.files import EachOnce, FileModel, int_range, one_of, text_like
 
 __all__ = [
     "CERTIFICATE_SCHEMA",
@@ -20,22 +19,11 @@ __all__ = [
 CERTIFICATE_SCHEMA = "fred-certificate/1"
 
 
-def _text(pattern: str, what: str) -> Check:
-    """Check of a text field that matches a pattern; ``what`` describes it in errors."""
-
-    def check(value: object) -> object:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise refused(f"must be {what}, not {value!r:.60}")
-        return value
-
-    return Check(check)
-
-
 _End = Annotated[int, int_range(0, 4095)]
-_Place = Annotated[str, _text(r"[a-z][a-z0-9_]*\.[0-9]{1,2}", "unit.port, like l1_0.3")]
-_Word = Annotated[str, _text("0x[0-9a-f]{1,80000}", "a hexadecimal number, like 0x1f")]
+_Place = Annotated[str, text_like(r"[a-z][a-z0-9_]*\.[0-9]{1,2}", "unit.port, like l1_0.3")]
+_Word = Annotated[str, text_like("0x[0-9a-f]{1,80000}", "a hexadecimal number, like 0x1f")]
 _Size = "[1-9][0-9]{0,3}"
-_Strategy = Annotated[str, _text(f"MP{_Size}-DP{_Size}-PP{_Size}", "of the form MP2-DP5-PP2")]
+_Strategy = Annotated[str, text_like(f"MP{_Size}-DP{_Size}-PP{_Size}", "of the form MP2-DP5-PP2")]
 _Literal = Annotated[int, int_range(-(1 << 31), (1 << 31) - 1)]
 
 

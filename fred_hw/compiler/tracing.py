@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from .configuration import Configuration
+from .flows import Flow
+from .greedy import Path
 
-__all__ = ["arriving"]
+__all__ = ["arriving", "flows_of", "path_of"]
 
 Inputs = frozenset[int]
 NOTHING: Inputs = frozenset()
@@ -23,6 +25,25 @@ def arriving(configuration: Configuration, sources: Iterable[int]) -> list[Input
     sending = set(sources)
     flits = [frozenset({k}) if k in sending else NOTHING for k in range(configuration.ports)]
     return _through(configuration, flits)
+
+
+def flows_of(configuration: Configuration) -> list[Flow]:
+    """Return the flows that a configuration routes, in order."""
+    found: dict[Inputs, list[int]] = {}
+    for port, inputs in enumerate(arriving(configuration, range(configuration.ports))):
+        if inputs:
+            found.setdefault(inputs, []).append(port)
+    return sorted(Flow(inputs, outputs) for inputs, outputs in found.items())
+
+
+def path_of(configuration: Configuration, flow: Flow) -> Path:
+    """Return the middle subswitch at each level of a flow that a configuration routes."""
+    path, port = [], flow.inputs[0]
+    while configuration.crossing is None:
+        codes = [code for pair in configuration.inputs for code in pair]
+        path.append([*codes, configuration.demux][port] - 1)
+        configuration, port = configuration.subswitches[path[-1]], port >> 1
+    return tuple(path)
 
 
 def _sum(parts: Sequence[Inputs]) -> Inputs:

@@ -71,7 +71,7 @@ def entry_word(
     ValueError
         The virtual channel or the generation does not exist, two flows share a port, or the
         configuration does not route exactly the inputs of its flow to each output, for example if
-        it joins two flows.
+        it joins two flows. A pruned switch has no such configuration.
     """
     if circuit not in range(spec.protocol.urgency_classes):
         most = spec.protocol.urgency_classes - 1
@@ -83,6 +83,8 @@ def entry_word(
             f"({spec.ports}, {spec.middle_switches}), "
             f"not ({configuration.ports}, {configuration.middle_switches})"
         )
+    if spec.needed is not None and configuration.pack() not in {0, *spec.needed}:
+        raise ValueError(f"configuration must be one of the {len(spec.needed)} in only, not others")
     inputs = _flow_numbers(spec.ports, [flow.inputs for flow in flows])
     outputs = _flow_numbers(spec.ports, [flow.outputs for flow in flows])
     _check_arrivals(configuration, flows, outputs)

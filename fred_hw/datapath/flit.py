@@ -1,11 +1,13 @@
 """Flit wires of the rigid pipeline, and their registers."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import Out
 
 from fred_hw.member import Bundle, member
 
-__all__ = ["Flit", "delayed"]
+__all__ = ["Flit", "delayed", "idle"]
 
 
 class Flit(Bundle):
@@ -15,6 +17,11 @@ class Flit(Bundle):
     """High for one cycle per flit."""
     data = member(Out, lambda data_width: data_width)
     """Lanes, lane 0 in the low bits."""
+
+
+def idle(m: Module, o: Any) -> None:
+    """Output nothing, forever."""
+    m.d.comb += [o.valid.eq(0), o.data.eq(0)]
 
 
 def delayed(m: Module, value: Value, cycles: int, name: str, *, reset: bool = False) -> Value:

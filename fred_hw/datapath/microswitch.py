@@ -4,9 +4,12 @@ The settings are those of :mod:`fred_hw.compiler.configuration`. They leave no i
 setting below the number of codes does what it says, any other is idle.
 """
 
+from collections.abc import Iterable
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.compiler.connections import BOTH, Connection, kept_connections
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import any_of, gated
 from fred_hw.gates.wire import wire
@@ -14,7 +17,7 @@ from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flit import Flit, delayed
+from .flit import Flit, delayed, idle
 from .reducer import Reducer
 
 __all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
@@ -36,6 +39,7 @@ class _Reducing(Unit):
     """
 
     spec: SwitchSpec
+    connections: frozenset[Connection]
     i: list[Flit] = member(In, lambda u: Flit.signature(u.spec.data_width), array=2)
     """Flits; a reduction takes both in the same cycle and yields nothing if one is missing."""
     o: list[Flit]
@@ -52,31 +56,58 @@ class _Reducing(Unit):
     def build(self, m: Module) -> None:
         spec = self.spec
         depth = spec.adder_registers
-        m.submodules.reducer = reducer = Reducer(spec=spec)
-        m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
-        m.d.comb += reducer.apart.eq(Cat(self._apart(self.configuration)))
+        reduces = any(source == BOTH for source, _ in self.connections)
+        if reduces:
+            m.submodules.reducer = reducer = Reducer(spec=spec)
+            m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
+            m.d.comb += reducer.apart.eq(Cat(self._apart(self.configuration)))
+            arrived = reducer.o, reducer.second
+        else:
+            arrived = [
+                delayed(m, i.data, depth, f"i{index}_data") for index, i in enumerate(self.i)
+            ]
         configuration = delayed(m, self.configuration, depth, "configuration")
-        reduce = wire(m, "reduce", ~Cat(self._apart(configuration)).any())
         valid0, valid1 = (
             delayed(m, i.valid, depth, f"i{index}_valid", reset=True)
             for index, i in enumerate(self.i)
         )
-        # A reduction waits for both inputs: no partial sum is forwarded.
-        both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
+        both_valid: Value = Const(0)
+        if reduces:
+            reduce = wire(m, "reduce", ~Cat(self._apart(configuration)).any())
+            # A reduction waits for both inputs: no partial sum is forwarded.
+            both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
+            valid0, valid1 = ~reduce & valid0, ~reduce & valid1
         sources = [
             delayed(m, source, 1, name)
-            for source, name in ((reducer.o, "first"), (reducer.second, "second"))
+            for source, name in zip(arrived, ("first", "second"), strict=True)
         ]
         for index, o in enumerate(self.o):
             take0, take1 = self._takes(configuration, index)
-            both, first = both_valid & take0 & take1, ~reduce & valid0 & take0
-            takes = [
-                delayed(m, take, 1, f"o{index}_takes_{name}", reset=True)
-                for take, name in ((both | first, "first"), (~reduce & valid1 & take1, "second"))
+            made = {BOTH: both_valid & take0 & take1, 1: valid0 & take0, 2: valid1 & take1}
+            own = {source for source, output in self.connections if output == index}
+            # What is reduced leaves in place of the first input.
+            choices = [(sources[0], own & {BOTH, 1}, "first"), (sources[1], own & {2}, "second")]
+            taken = [
+                (
+                    data,
+                    delayed(
+                        m,
+                        any_of([made[n] for n in sorted(some, reverse=True)]),
+                        1,
+                        f"o{index}_takes_{name}",
+                        reset=True,
+                    ),
+                )
+                for data, some, name in choices
+                if some
             ]
-            # Idle outputs do not toggle.
-            data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
-            drive(m, o, any_of(takes), data, spec.stage_registers - 1, f"o{index}")
+            if taken:
+                # Idle outputs do not toggle.
+                data = any_of([gated(one, take) for one, take in taken])
+                valid = any_of([take for _, take in taken])
+                drive(m, o, valid, data, spec.stage_registers - 1, f"o{index}")
+            else:
+                idle(m, o)
 
 
 class RMicroswitch(_Reducing):
@@ -86,6 +117,9 @@ class RMicroswitch(_Reducing):
     ----------
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes, operation and pipeline registers.
+    connections : iterable of Connection, optional
+        The only connections that it must make, see ``fred_hw.compiler.connections``; by default
+        all. It has no reduction unit, register or gate that they do not use.
 
     Timing
     ------
@@ -103,9 +137,12 @@ class RMicroswitch(_Reducing):
     """Destination of input 0 (low half) and of input 1, for the flits of the same cycle: 0 is
     nowhere, c + 1 is output c; equal destinations reduce."""
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(
+        self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
+    ) -> None:
         self.spec = check_spec("RMicroswitch", spec)
-        self.unit_name = f"r_microswitch_m{spec.middle_switches}_{spec.suffix()}"
+        self.connections, kept = kept_connections("R", spec.middle_switches, connections)
+        self.unit_name = f"r_microswitch_m{spec.middle_switches}_{spec.suffix()}" + kept
         super().__init__()
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
@@ -126,6 +163,9 @@ class RDMicroswitch(_Reducing):
     ----------
     spec : SwitchSpec
         Specification, which determines lanes, operation and pipeline registers.
+    connections : iterable of Connection, optional
+        The only connections that it must make, see ``fred_hw.compiler.connections``; by default
+        all. It has no reduction unit, register or gate that they do not use.
 
     Timing
     ------
@@ -142,9 +182,12 @@ class RDMicroswitch(_Reducing):
     takes input 0, bit 1 takes input 1, both bits reduce. If one output reduces, the other does too
     or gets nothing."""
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(
+        self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
+    ) -> None:
         self.spec = check_spec("RDMicroswitch", spec)
-        self.unit_name = f"rd_microswitch_{spec.suffix()}"
+        self.connections, kept = kept_connections("RD", spec.middle_switches, connections)
+        self.unit_name = f"rd_microswitch_{spec.suffix()}" + kept
         super().__init__()
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
@@ -163,6 +206,9 @@ class DMicroswitch(Unit):
     ----------
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
+    connections : iterable of Connection, optional
+        The only connections that it must make, see ``fred_hw.compiler.connections``; by default
+        all. It has no reduction unit, register or gate that they do not use.
 
     Timing
     ------
@@ -182,21 +228,40 @@ class DMicroswitch(Unit):
     """Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 for none,
     or c + 1 for input c."""
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(
+        self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
+    ) -> None:
         self.spec = check_spec("DMicroswitch", spec)
-        self.unit_name = f"d_microswitch_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
+        self.connections, kept = kept_connections("D", spec.middle_switches, connections)
+        self.unit_name = (
+            f"d_microswitch_m{spec.middle_switches}_{spec.suffix(reduces=False)}" + kept
+        )
         super().__init__()
 
     def build(self, m: Module) -> None:
         width = code_width(self.spec.middle_switches)
         for index in range(2):
             source = self.configuration.word_select(index, width)
-            valid, data = select(source, self.i)
-            drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
+            kept = [c for c, output in sorted(self.connections) if output == index]
+            if kept:
+                valid, data = select(source, self.i, kept)
+                drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
+            else:
+                idle(m, self.o[index])
 
 
-def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:
-    """Return valid and data of the flit that ``source`` selects: c + 1 for flit c, 0 for none."""
-    takes = [source == Const(index + 1, len(source)) for index in range(len(flits))]
-    valid = Cat(take & flit.valid for take, flit in zip(takes, flits, strict=True)).any()
-    return valid, any_of([gated(flit.data, take) for take, flit in zip(takes, flits, strict=True)])
+def select(source: Value, flits: list[Flit], codes: Iterable[int]) -> tuple[Value, Value]:
+    """Return valid and data of the flit that ``source`` selects: c + 1 for flit c, 0 for none.
+
+    Parameters
+    ----------
+    source : Value
+        The selection.
+    flits : list of Flit
+        Flits to select from.
+    codes : iterable of int
+        Selections that occur, besides 0.
+    """
+    takes = [(source == Const(code, len(source)), flits[code - 1]) for code in codes]
+    valid = Cat(take & flit.valid for take, flit in takes).any()
+    return valid, any_of([gated(flit.data, take) for take, flit in takes])

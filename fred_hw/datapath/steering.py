@@ -1,15 +1,18 @@
 """Demultiplexer and multiplexer, which connect the unpaired port to the middle subswitches."""
 
+from collections.abc import Iterable
+
 from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.compiler.connections import Connection, kept_connections
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import gated
 from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
-from .flit import Flit, delayed
+from .flit import Flit, delayed, idle
 from .microswitch import drive, select
 
 __all__ = ["Demultiplexer", "Multiplexer"]
@@ -22,6 +25,9 @@ class Demultiplexer(Unit):
     ----------
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
+    connections : iterable of Connection, optional
+        The only connections that it must make, see ``fred_hw.compiler.connections``; by default
+        all.
 
     Timing
     ------
@@ -40,9 +46,12 @@ class Demultiplexer(Unit):
     configuration = member(In, lambda u: code_width(u.spec.middle_switches))
     """Destination for the flit of the same cycle: 0 is nowhere, c + 1 is output c."""
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(
+        self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
+    ) -> None:
         self.spec = check_spec("Demultiplexer", spec)
-        self.unit_name = f"demultiplexer_m{spec.middle_switches}_{spec.suffix()}"
+        self.connections, kept = kept_connections("demux", spec.middle_switches, connections)
+        self.unit_name = f"demultiplexer_m{spec.middle_switches}_{spec.suffix()}" + kept
         super().__init__()
 
     def build(self, m: Module) -> None:
@@ -53,6 +62,9 @@ class Demultiplexer(Unit):
         valid = delayed(m, self.i.valid, depth, "i_valid", reset=True)
         destination = delayed(m, self.configuration, depth, "configuration")
         for index, o in enumerate(self.o):
+            if (1, index) not in self.connections:
+                idle(m, o)
+                continue
             take = valid & (destination == Const(index + 1, len(destination)))
             take = delayed(m, take, behind, f"o{index}_take", reset=True)
             m.d.comb += [o.valid.eq(take), o.data.eq(gated(data, take))]
@@ -65,6 +77,9 @@ class Multiplexer(Unit):
     ----------
     spec : SwitchSpec
         Gives m (``middle_switches``), lanes and pipeline registers.
+    connections : iterable of Connection, optional
+        The only connections that it must make, see ``fred_hw.compiler.connections``; by default
+        all.
 
     Timing
     ------
@@ -83,11 +98,15 @@ class Multiplexer(Unit):
     configuration = member(In, lambda u: code_width(u.spec.middle_switches))
     """Source for the flit of the same cycle: 0 for none, or c + 1 for input c."""
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(
+        self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
+    ) -> None:
         self.spec = check_spec("Multiplexer", spec)
-        self.unit_name = f"multiplexer_m{spec.middle_switches}_{spec.suffix(reduces=False)}"
+        self.connections, kept = kept_connections("mux", spec.middle_switches, connections)
+        self.unit_name = f"multiplexer_m{spec.middle_switches}_{spec.suffix(reduces=False)}" + kept
         super().__init__()
 
     def build(self, m: Module) -> None:
-        valid, data = select(self.configuration, self.i)
+        kept = sorted(source for source, _ in self.connections)
+        valid, data = select(self.configuration, self.i, kept)
         drive(m, self.o, valid, data, self.spec.stage_registers, "o")

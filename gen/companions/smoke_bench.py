@@ -1,12 +1,15 @@
 """Self-checking Verilog bench for a first simulation in any simulator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
+from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.registers import RegisterMap
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.link.axis import AXIS_FORTH
+from fred_hw.pruning import needed_results
+from fred_hw.spec import SwitchSpec
 from gen.any_design import AnyDesign
 from gen.level import LEVELS
 from gen.ports import bit_range, instance
@@ -26,7 +29,8 @@ def smoke_bench(design: AnyDesign) -> str:
     """Return a Verilog-2005 bench that prints ``PASS`` or ``FAIL`` and ends.
 
     An interconnect gets a multicast from port 0 and a reduction of all ports, whose results need no
-    golden model: the operands are one number and zeros, or equal numbers. A terminator sends itself
+    golden model: the operands are one number and zeros, or equal numbers. An interconnect for some
+    configurations only gets two of these. A terminator sends itself
     a packet. Of other levels the bench reads the registers that hold constants, over AXI4-Lite.
     """
     registers = LEVELS[design.level].registers
@@ -81,10 +85,11 @@ def _flows(design: AnyDesign) -> list[str]:
     )  # small, so that sums are exact
     others = 0 if spec.operation == "sum" else word
     lines = [
-        "  task check(input valid, input [8*12-1:0] what);",
+        f"  task check(input [{spec.ports - 1}:0] valid, input [8*12-1:0] what);",
         "    begin",
         *(
-            f"      if (o__{k}__valid !== valid || (valid && o__{k}__data !== {width}'h{word:x}))"
+            f"      if (o__{k}__valid !== valid[{k}]"
+            f" || (valid[{k}] && o__{k}__data !== {width}'h{word:x}))"
             f' begin failures = failures + 1; $display("port {k}: wrong after %0s", what); end'
             for k in every
         ),
@@ -92,13 +97,11 @@ def _flows(design: AnyDesign) -> list[str]:
         "  endtask",
         *_start(),
     ]
-    cases: Iterable[tuple[str, Flow, dict[int, int]]] = (
-        ("multicast", Flow([0], every), {0: word}),
-        ("reduction", Flow(every, every), {k: others if k else word for k in every}),
-    )
-    for name, flow, operands in cases:
-        found = route([flow], spec.ports, spec.middle_switches).configuration
-        assert found is not None, "one flow alone is always routed"
+    for name, flows, found in _cases(spec):
+        operands = {
+            k: others if place else word for flow in flows for place, k in enumerate(flow.inputs)
+        }
+        ends = sum(1 << k for flow in flows for k in flow.outputs)
         bits = next(bits for port, _, bits in design.ports if port == "configuration")
         lines += [
             "    @(negedge clk);",
@@ -113,11 +116,27 @@ def _flows(design: AnyDesign) -> list[str]:
             f'      check(0, "{name}");',
             "      @(negedge clk);",
             "    end",
-            f'    check(1, "{name}");',
+            f'    check({spec.ports}\'h{ends:x}, "{name}");',
             "    @(negedge clk);",
             f'    check(0, "{name}");',
         ]
     return lines
+
+
+def _cases(spec: SwitchSpec) -> Iterator[tuple[str, Sequence[Flow], Configuration]]:
+    """Yield name, flows and configuration of what an interconnect is to do."""
+    if spec.only is not None:
+        results = needed_results(spec).values()
+        largest = sorted(results, key=lambda one: sum(len(flow.inputs) for flow in one.flows))
+        for result in largest[-2:]:
+            assert result.configuration is not None
+            yield "needed", result.flows, result.configuration
+        return
+    every = range(spec.ports)
+    for name, flow in (("multicast", Flow([0], every)), ("reduction", Flow(every, every))):
+        found = route([flow], spec.ports, spec.middle_switches).configuration
+        assert found is not None, "one flow alone is always routed"
+        yield name, [flow], found
 
 
 def _loop(design: AnyDesign) -> list[str]:

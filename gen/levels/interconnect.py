@@ -5,9 +5,11 @@
 from dataclasses import asdict
 from typing import Any
 
+from fred_hw.compiler.connections import made_by
 from fred_hw.compiler.shape import layout, microswitch_counts
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.load import load_spec
+from fred_hw.pruning import kept_parts
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
@@ -30,7 +32,8 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
         return latency_cycles(spec)
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
-        return crossing(spec)
+        pruned = {} if spec.only is None else {"pruned": kept_parts(spec)}
+        return {**crossing(spec), **pruned}
 
     def said(self, spec: SwitchSpec) -> dict[str, Any]:
         return spec.model_dump(exclude={"protocol"})
@@ -38,9 +41,15 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
 
 def crossing(spec: SwitchSpec) -> dict[str, Any]:
     """Return the numbers of micro-switches, and layout and codes of the configuration."""
-    fields = layout(spec.ports, spec.middle_switches)
+    ports, middle = spec.ports, spec.middle_switches
+    fields = layout(ports, middle)
+    counts = microswitch_counts(ports, middle)
+    if spec.needed is not None:
+        made = made_by(spec.needed, ports, middle)
+        kinds = [field.kind for field in fields if made[field.path]]
+        counts = {kind: kinds.count(kind) for kind in counts}
     return {
-        "microswitches": microswitch_counts(spec.ports, spec.middle_switches),
+        "microswitches": counts,
         "configuration": {
             "width": fields[-1].offset + fields[-1].width,
             "codes": {

@@ -238,7 +238,7 @@ async def nacks_and_requests_at_any_time_do_no_harm(dut: Any) -> None:
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     bench.play(runs_of(rng, phase, PACKETS))
-    said = {"circuit": CONTROL, "phase": 0, "sequence": 0}
+    said = {"circuit": PROTOCOL.control, "phase": 0, "sequence": 0}
     for _ in range(200):
         port = bench.ports[rng.randrange(PORTS)]
         port.to_switch.put(bench.codec.pack(kind=rng.choice((NACK, NACK, ASK)), **said))

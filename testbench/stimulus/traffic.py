@@ -9,12 +9,14 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
 from fred_hw.compiler.shape import subswitch_ports
+from fred_hw.compiler.tracing import flows_of
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
     "collective_runs",
     "flits_for",
+    "needed_runs",
     "random_configuration",
     "random_flit",
     "random_flows",
@@ -124,6 +126,13 @@ def collective_runs(
             configuration = routed(flows, spec)
             assert configuration is not None, f"{kind} over {members} does not route: {flows}"
             yield flows, configuration
+
+
+def needed_runs(spec: SwitchSpec) -> Iterator[tuple[list[Flow], Configuration]]:
+    """Yield the only configurations of a specification, with their flows."""
+    for word in sorted(spec.needed or ()):
+        configuration = Configuration.unpack(word, spec.ports, spec.middle_switches)
+        yield flows_of(configuration), configuration
 
 
 def strategy_runs(spec: SwitchSpec) -> Iterator[tuple[str, tuple[Flow, ...], Configuration]]:

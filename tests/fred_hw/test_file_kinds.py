@@ -21,6 +21,7 @@ KINDS = {
     "wafer": file_kinds.WAFER,
     "topology": file_kinds.TOPOLOGY,
     "workload": file_kinds.WORKLOAD,
+    "strategies": file_kinds.STRATEGIES,
     "study": file_kinds.STUDY,
     "cluster": file_kinds.CLUSTER,
     "libra": file_kinds.DESIGN,

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from pydantic import ValidationError
@@ -289,3 +290,31 @@ def test_both_names_of_a_nested_key_are_refused_with_its_place(tmp_path: Path) -
         load_spec(str(path), {"lanes": 2})
     said = "must not have both head_of_line_timeout_cycles and stuck_cycles, its old name"
     assert str(failure.value) == f"{path}: protocol: {said}"
+
+
+def test_only_configurations_name_the_hardware_and_survive_copies() -> None:
+    spec = SwitchSpec(ports=4, lanes=1, only={"one": "0x5", "same": "0x05"})
+    assert spec.needed == {5} and SwitchSpec(ports=4).needed is None
+    assert spec.name == "fred_m3_p4_fp16x1_only_" + f"{crc32(b'[5]'):08x}"
+    assert SwitchSpec.model_validate_json(spec.model_dump_json()) == spec
+    assert spec.with_changes(only=None).name == "fred_m3_p4_fp16x1"
+    assert "only" not in SwitchSpec(ports=4).model_dump()
+
+
+@pytest.mark.parametrize(
+    ("only", "message"),
+    [
+        ({}, "must be a mapping of names to configuration words, not {}"),
+        (["0x5"], "must be a mapping of names to configuration words, not ['0x5']"),
+        ({3: "0x5"}, "must have texts as names, not 3"),
+        ({"one": 5}, "must have words like 0x1f, not 5 of one"),
+        ({"one": "0X5"}, "must have words like 0x1f, not '0X5' of one"),
+        ({"one": "0x00"}, "must have words that route something, not 0x00 of one"),
+        ({"one": "0x1000000"}, "only.one: configuration word must have 24 bits, not 25"),
+        ({"one": "0x3"}, "only.one: Configuration inputs must be 0 to 2, not 3"),
+    ],
+)
+def test_only_must_be_words_of_the_interconnect(only: object, message: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        SwitchSpec.model_validate({"ports": 4, "middle_switches": 2, "only": only})
+    assert raised.value.errors()[0]["msg"] == message

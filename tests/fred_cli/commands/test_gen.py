@@ -132,3 +132,48 @@ def test_gen_refuses_outputs_of_peakrdl(
     assert refused("gen", "tiny-2", "--level", "switch", *words).startswith(
         "error: systemrdl-compiler: must be installed for SystemRDL: pip install 'fred-hw[rdl]'"
     )
+
+
+NEEDS = "strategies: [MP2-DP2-PP1]"
+
+
+def test_gen_prunes_to_strategies_and_says_what_is_kept(fred: Fred, place: Path) -> None:
+    (place / "needs.yaml").write_text(NEEDS)
+    out = fred.out("gen", "small.yaml", "--only", "needs.yaml", "-o", "out")
+    name = out.partition(":")[0]
+    assert re.fullmatch("fred_m3_p4_int8x1_only_[0-9a-f]{8}", name)
+    assert out.splitlines()[1:3] == [
+        "2 R; 2 D; 2 RD",
+        "pruned: keeps 6 of 7 micro-switches, 4 of 5 reduction units, 18 of 48 connections",
+    ]
+    manifest = json.loads((place / f"out/{name}.json").read_text())
+    assert manifest["spec"]["only"].keys() == {
+        "MP2-DP2-PP1:mp_all_reduce",
+        "MP2-DP2-PP1:dp_all_reduce",
+    }
+    assert manifest["pruned"]["kept"] == {
+        "microswitches": 6,
+        "reduction_units": 4,
+        "connections": 18,
+    }
+    assert manifest["microswitches"] == {"R": 2, "D": 2, "RD": 2, "mux": 0, "demux": 0}
+    (place / "pruned.yaml").write_text(json.dumps(manifest["spec"]))
+    again = fred.json("gen", "pruned.yaml", "-o", "again")
+    assert again["name"] == name and again["pruned"] == manifest["pruned"]
+    assert Path(f"again/{name}.v").read_text() == Path(f"out/{name}.v").read_text()
+
+
+def test_gen_refuses_to_prune_other_levels_and_twice(
+    refused: Callable[..., str], place: Path
+) -> None:
+    (place / "needs.yaml").write_text(NEEDS)
+    (place / "pruned.yaml").write_text("{ports: 4, format: int8, lanes: 1, only: {one: '0x5'}}")
+    only = ("--only", "needs.yaml", "-o", "out")
+    said = refused("gen", "small.yaml", "--level", "switch", *only)
+    assert said == "error: --only: must be given with --level interconnect, not switch"
+    said = refused("gen", "pruned.yaml", *only)
+    assert said == "error: pruned.yaml: only: must be left out with --only"
+    said = refused("gen", "pruned.yaml", "--level", "switch", "-o", "out")
+    assert said == "error: pruned.yaml: only: must be left out with --level switch"
+    said = refused("gen", "small.yaml", "--only", "small.yaml", "-o", "out")
+    assert said == ("error: small.yaml: must be strategies to support, not a switch specification")

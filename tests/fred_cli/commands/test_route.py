@@ -177,3 +177,35 @@ def test_strategy_on_a_mesh_says_what_endpoints_do(fred: Fred) -> None:
     assert [one["groups"][0]["algorithm"] for one in made["phases"]] == ["ring", "ring"]
     _, out, _ = fred(*arguments)
     assert "dp_all_reduce" in out and "flits of the busiest link" in out
+
+
+@pytest.fixture
+def pruned(place: Path) -> tuple[str, ...]:
+    """Return the arguments that prune a switch of eight ports to a strategy."""
+    (place / "needs.yaml").write_text("strategies: [MP2-DP2-PP2]")
+    return ("route", "demo-8", "--only", "needs.yaml")
+
+
+def test_a_pruned_switch_has_the_words_of_its_strategies(
+    fred: Fred, pruned: tuple[str, ...], place: Path
+) -> None:
+    every = fred.json(*pruned, "--certify", "c.json")["phases"]
+    own = fred.json(*pruned, "--strategy", "MP2-DP2-PP2")["phases"]
+    assert len(own) == 4
+    assert {f"MP2-DP2-PP2:{name}": one for name, one in own.items()} == every
+    assert fred.out("verify", "c.json").endswith("valid certificate\n")
+
+
+def test_what_was_pruned_is_refused_and_named(
+    refused: Callable[..., str], pruned: tuple[str, ...], place: Path
+) -> None:
+    assert refused(*pruned, "--strategy", "MP4-DP2-PP1") == (
+        "error: needs.yaml: only: must have a configuration for mp_all_reduce, not 4 others; "
+        "its flows are [0, 1, 2, 3] -> [0, 1, 2, 3], [4, 5, 6, 7] -> [4, 5, 6, 7]"
+    )
+    assert refused(*pruned, "circular.yaml").startswith(
+        "error: needs.yaml: only: must have a configuration for flows, not 4 others; "
+    )
+    assert refused("route", "mesh.yaml", "--only", "needs.yaml", "--strategy", "MP2-DP1-PP1") == (
+        "error: route: --only: must be given with a switch, not a mesh"
+    )

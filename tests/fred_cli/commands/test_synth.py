@@ -299,3 +299,16 @@ def test_a_clock_of_no_time_gets_no_record(
     monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: found)
     said = refused("characterize", "tiny-2", *tiny, "-o", "x.json")
     assert said == "error: tiny.lib: timing: must give paths a delay, not 0 ns to all"
+
+
+@pytest.mark.slow
+def test_synth_says_what_pruning_saves(fred: Fred, tiny: tuple[str, ...], place: Path) -> None:
+    (place / "needs.yaml").write_text("strategies: [MP1-DP1-PP2]")
+    words = ("synth", "tiny-2", *tiny, "--effort", "area")
+    full = fred.json(*words)["area_um2"]
+    report = fred.json(*words, "--only", "needs.yaml")
+    assert report["full_area_um2"] == full
+    assert report["area_um2"] < full / 2
+    saved = 1 - report["area_um2"] / full
+    line = f"pruned: {saved:.1%} less area than the full interconnect of {full:,.1f} um2"
+    assert line in fred.out(*words, "--only", "needs.yaml")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fred_hw.compiler.connections import BOTH, connections, every_connection
 from fred_hw.compiler.shape import split_count
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
@@ -126,3 +127,36 @@ def test_every_size_has_its_ports(middle_switches: int) -> None:
     for ports in range(2, 65):
         unit = Interconnect(spec=SwitchSpec(ports=ports, middle_switches=middle_switches, lanes=1))
         assert len(unit.i) == len(unit.o) == ports
+
+
+KINDS: dict[str, Any] = {
+    "R": RMicroswitch,
+    "RD": RDMicroswitch,
+    "D": DMicroswitch,
+    "mux": Multiplexer,
+    "demux": Demultiplexer,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pruned_microswitch_does_in_its_states_what_the_full_one_does(kind: str) -> None:
+    latency = 1 if kind in ("D", "mux") else 2
+    full = KINDS[kind](spec=SPEC)
+    flits = [40, 2][: len(full.i) if isinstance(full.i, list) else 1]
+    for word in range(1, 1 << len(full.configuration)):
+        if not (kept := set(connections(kind, word, 2))):
+            continue
+        pruned = KINDS[kind](spec=SPEC, connections=kept)
+        assert kept == every_connection(kind, 2) or "_only_" in pruned.unit_name
+        assert outputs(pruned, word, flits, latency) == outputs(full, word, flits, latency)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pruned_microswitch_has_no_other_path(kind: str) -> None:
+    latency = 1 if kind in ("D", "mux") else 2
+    pruned = KINDS[kind](spec=SPEC, connections=[(1, 0)])
+    ins, outs = (len(one) if isinstance(one, list) else 1 for one in (pruned.i, pruned.o))
+    for word in range(1 << len(pruned.configuration)):
+        made = set(connections(kind, word, 2))
+        if (1, 0) not in made and BOTH not in {source for source, _ in made}:
+            assert outputs(pruned, word, [40, 2][:ins], latency) == [None] * outs

@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
+from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.pruning import prune
 from fred_hw.spec import SwitchSpec
+from gen.design import generate
 from testbench.cosimulation.cosimulate_interconnect import cosimulate
+from testbench.sim.kept import kept
 from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim
@@ -32,6 +37,34 @@ def test_regression_passes_in_icarus(fields: dict[str, Any], tmp_path: Path) -> 
     assert result.measurements["throughput_flits_per_cycle"] == 1.0
     assert result.measurements["reconfiguration_cycles"] == 0
     assert result.measurements["flits_checked"] > 500
+
+
+PRUNED = SwitchSpec(ports=5, format="int8", lanes=1)
+
+
+def pruned(*strategies: str) -> SwitchSpec:
+    """Return the specification of five ports with the phases of some strategies only."""
+    needs = {
+        f"{text}:{name}": flows
+        for text in strategies
+        for name, flows in phases(Strategy.parse(text), ports=PRUNED.ports).items()
+    }
+    return prune(PRUNED, needs, "strategies")
+
+
+def test_needed_configurations_pass_in_icarus(tmp_path: Path) -> None:
+    spec = pruned("MP2-DP2-PP1", "MP1-DP1-PP5")
+    result = cosimulate(spec, tmp_path, flits=8)
+    assert [test.passed for test in result.tests] == [True, True]
+    assert result.measurements["latency_cycles"] == latency_cycles(spec)
+    assert result.measurements["flits_checked"] > 100
+
+
+@pytest.mark.slow
+def test_needed_configurations_fail_on_hardware_for_others(tmp_path: Path) -> None:
+    design = kept(generate, pruned("MP2-DP2-PP1"))
+    result = cosimulate(pruned("MP2-DP2-PP1", "MP1-DP1-PP5"), tmp_path, flits=8, design=design)
+    assert [test.passed for test in result.tests] == [False, False]
 
 
 @pytest.mark.slow
