@@ -293,7 +293,8 @@ class _Session:
             clocked = cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones()
             # Memories that differ in how they are read must not share a name.
             kind += f"_e{enables.size()}" + ("" if clocked else "_async")
-            kind += "" if cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero() else "_new"
+            old_data = cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero()
+            kind += "" if old_data else "_new"
             self._declare(kind, pins)
             label = cell.name.str()
             model = self._model(kind, pins, cell)
@@ -307,7 +308,7 @@ class _Session:
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
                     "verilog": model,
-                    "clocked": clocked,
+                    "old_data": clocked and old_data,
                     "pins": {
                         pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
                     },

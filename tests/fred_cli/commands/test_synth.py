@@ -205,7 +205,10 @@ def test_progress_is_told(
         ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
-        ("synth tiny-2 --liberty nangate", r"nangate: must be an existing file, .*"),
+        (
+            "synth tiny-2 --liberty nangate",
+            r"nangate: must be an existing file or the name of a library; did you .*",
+        ),
         ("synth tiny-2 --liberty ./nangate45", r"nangate45: must be an existing file, .*"),
         ("synth tiny-2 --liberty none.lib", r"none\.lib: must be an existing file, .*"),
         (
