@@ -11,6 +11,7 @@ from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
+    NameChoice,
     OutputPath,
     as_json_option,
     level_option,
@@ -51,7 +52,17 @@ def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | 
     help="Map this Verilog file instead of SPEC; requires --top.",
 )
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
-@liberty_option(required=True)
+@liberty_option()
+@click.option(
+    "--fpga",
+    type=NameChoice(names_in("synth.fpga", "FAMILIES")),
+    help="Map to the cells of these FPGAs in place of a library.",
+)
+@click.option(
+    "--route",
+    is_flag=True,
+    help="With --fpga ecp5, place and route too: utilization and highest clock.",
+)
 @click.option(
     "--clock",
     help="Requested clock period or frequency, such as 0.853ns or 1.2GHz.",
@@ -64,7 +75,7 @@ def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | 
     "--output",
     "folder",
     type=OutputPath(folder=True),
-    help="Folder for mapped Verilog and report.",
+    help="Folder for the mapped design and the report.",
 )
 @as_json_option
 def command(
@@ -74,17 +85,67 @@ def command(
     verilog: Path | None,
     top: str | None,
     liberty: tuple[Path, ...],
+    fpga: str | None,
+    route: bool,
     clock: str | None,
     effort: str,
     sizing: bool,
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Map SPEC, or any Verilog, to a cell library: area by unit and class, and shortest clock.
+    """Map SPEC, or any Verilog, to a cell library or an FPGA: area, shortest clock, resources.
 
     Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
-    otherwise the timing is the estimate of Yosys.
+    otherwise the timing is the estimate of Yosys. --route needs the extra fred-hw[fpga].
     """
+    _check_input(spec_source, verilog, top)
+    target_ns = None if clock is None else parse_clock(clock)
+    _check_target(liberty, fpga, route)
+    libraries = read_cells(liberty) if liberty else None
+    from gen.clock import CLOCK_NS
+    from gen.level import LEVELS
+    from synth.fpga import CLOCK_NS as FPGA_CLOCK_NS
+    from synth.fpga import map_fpga
+    from synth.synthesis import from_spec, from_verilog, synthesize
+
+    what = LEVELS[level]
+    spec = None
+    if spec_source is not None:
+        spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
+    target_ns = target_ns or getattr(spec, "clock_ns", None)
+    endings = (f"_{fpga}.json", f"_{fpga}_synth.json") if fpga else _ENDINGS
+    if folder is not None:
+        if spec is not None:
+            what.check(spec, str(spec_source))
+        _check(top if spec is None else what.name(spec), endings, folder)
+    with steps(f"synthesizing {spec.name if spec else top}") as step:
+        if spec is not None:
+            source = from_spec(spec, level, str(spec_source))
+        else:
+            assert verilog is not None and top is not None
+            source = from_verilog(verilog, top)
+        if libraries is None:
+            route_ns = target_ns or FPGA_CLOCK_NS if route else None
+            result = map_fpga(source, str(fpga), route_ns=route_ns, progress=step)
+            text = result.netlist
+        else:
+            clock_ns = target_ns or CLOCK_NS
+            result = synthesize(
+                source, libraries, clock_ns=clock_ns, effort=effort, sizing=sizing, progress=step
+            )
+            text = result.verilog
+    report = plain(result.to_dict())
+    paths = [] if folder is None else _write(text, report, endings, folder)
+    if as_json:
+        print_json({**report, "files": [str(path) for path in paths]})
+        return
+    (_print_fpga if fpga else _print)(report)
+    for path in paths:
+        print(f"  {path}")
+
+
+def _check_input(spec_source: str | None, verilog: Path | None, top: str | None) -> None:
+    """Fail unless there is one design."""
     if spec_source is None and verilog is None:
         raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
     if spec_source is not None:
@@ -93,57 +154,64 @@ def command(
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     if verilog is not None:
         refuse_given("level", "changes", message="must be given only with SPEC")
-    target_ns = None if clock is None else parse_clock(clock)
-    libraries = read_cells(liberty)
-    from gen.clock import CLOCK_NS
-    from gen.level import LEVELS
-    from synth.synthesis import from_spec, from_verilog, synthesize
 
-    what = LEVELS[level]
-    spec = None
-    if spec_source is not None:
-        spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
-    if target_ns is None:
-        target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
-    if folder is not None:
-        if spec is not None:
-            what.check(spec, str(spec_source))
-        _check(top if spec is None else what.name(spec), folder)
-    with steps(f"synthesizing {spec.name if spec else top}") as step:
-        if spec is not None:
-            source = from_spec(spec, level, str(spec_source))
-        else:
-            assert verilog is not None and top is not None
-            source = from_verilog(verilog, top)
-        result = synthesize(
-            source, libraries, clock_ns=target_ns, effort=effort, sizing=sizing, progress=step
-        )
-    report = plain(result.to_dict())
-    paths = [] if folder is None else _write(result.verilog, report, folder)
-    if as_json:
-        print_json({**report, "files": [str(path) for path in paths]})
+
+def _check_target(liberty: Sequence[Path], fpga: str | None, route: bool) -> None:
+    """Fail unless there is one technology, and options fit it."""
+    if fpga is None:
+        if not liberty:
+            raise InputError("synth", "--liberty", "must be given, or --fpga in its place")
+        refuse_given("route", message="must be given only with --fpga")
         return
-    _print(report)
-    for path in paths:
-        print(f"  {path}")
+    from synth.fpga import ROUTED, find_nextpnr
+    from synth.mapping import find_yosys
+
+    refuse_given("liberty", message="must be left out with --fpga")
+    refuse_given("effort", "sizing", message="must be given only with --liberty")
+    if route and fpga != ROUTED:
+        raise InputError("synth", "--route", f"must be given only with --fpga {ROUTED}, not {fpga}")
+    if not route:
+        refuse_given("clock", message="must be given with --fpga only together with --route")
+    find_yosys()
+    if route:
+        find_nextpnr()
 
 
-def _check(name: str | None, folder: Path) -> None:
+def _check(name: str | None, endings: Sequence[str], folder: Path) -> None:
     """Fail if the output files cannot be written to the folder."""
     from gen.write import check_files
 
-    check_files(folder / f"{name}{ending}" for ending in _ENDINGS)
+    check_files(folder / f"{name}{ending}" for ending in endings)
 
 
-def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the mapped Verilog and the report."""
+def _write(mapped: str, report: dict[str, Any], endings: Sequence[str], folder: Path) -> list[Path]:
+    """Write the mapped design and the report."""
     import json
 
     from gen.write import write_files
 
-    texts = (verilog, json.dumps(report, indent=1) + "\n")
-    names = [f"{report['name']}{ending}" for ending in _ENDINGS]
+    texts = (mapped, json.dumps(report, indent=1) + "\n")
+    names = [f"{report['name']}{ending}" for ending in endings]
     return write_files(dict(zip(names, texts, strict=True)), folder)
+
+
+def _print_fpga(report: dict[str, Any]) -> None:
+    """Print the report of an FPGA as text."""
+    print(
+        f"{report['name']}: {report['family']}, {report['memory_bits']:,} bits of memories, "
+        f"{report['memory_bits_in_flip_flops']:,} of them in flip-flops"
+    )
+    rows = [(name, f"{count:,}") for name, count in report["resources"].items()]
+    table("cells", ("resource", "cells"), rows)
+    if routing := report["routing"]:
+        fmax = routing["fmax_mhz"]
+        clock = f"{fmax:.1f} MHz, {routing['clock_ns']:.4g} ns" if fmax else "no path"
+        print(f"placed and routed in {routing['device']}: {clock}")
+        used = [
+            (kind, f"{count:,}", f"{most:,}", f"{count / most:.0%}")
+            for kind, (count, most) in routing["used"].items()
+        ]
+        table("utilization", ("kind", "used", "available", "share"), used)
 
 
 def _print(report: dict[str, Any]) -> None:
