@@ -16,6 +16,7 @@ EXTRAS = {
     "synth": "area, clock: fred synth, fred characterize --liberty; power: fred power; "
     "proofs: fred formal",
     "nangate45": "cells of 45 nm by name: --liberty of fred synth, power and characterize",
+    "fpga": "place and route on ECP5: fred synth --fpga ecp5 --route",
     "rdl": "outputs of PeakRDL for registers: fred gen --peakrdl",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart, "
     "fred reproduce --chart, fred repurpose --chart",

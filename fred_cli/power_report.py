@@ -18,9 +18,6 @@ __all__ = ["POWER_LEVELS", "power_report"]
 POWER_LEVELS = ("interconnect", "switch", "mesh")
 """Levels with workloads."""
 
-_PORTS = 390
-"""Ports of all switch chiplets of the published wafer: 15 of 12, 10 of 11 and 10 of 10."""
-
 
 def power_report(
     spec: SwitchSpec | MeshSpec,
@@ -60,18 +57,19 @@ def power_report(
         from synth.activity import Trace, replay
     from synth.gate_level import gate_level
     from synth.power import PowerModel
+    from synth.sizable import SizableDesign
     from testbench.cosimulation.activity import record_workloads
 
-    libraries, clock_ns = synthesis.libraries, synthesis.target_ns
-    gates = gate_level(synthesis.mapped, libraries, source.units)
-    model = PowerModel(synthesis.mapped, gates, libraries)
+    clock_ns = synthesis.target_ns
+    gates = gate_level(SizableDesign(synthesis.mapped, synthesis.libraries), source.units)
+    model = PowerModel(gates)
     progress("co-simulating the workloads")
     ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
     simulator, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
     rows: list[dict[str, Any]] = []
     for one in recordings:
         progress(f"replaying {one.workload} on the netlist")
-        trace = Trace(f"workload {one.workload}", one.values, one.values, *one.window)
+        trace = Trace(f"workload {one.workload}", one.values, *one.window)
         power = model.power(replay(gates, trace), clock_ns)
         idle_w = rows[0]["total"]["total_w"] if rows else power.total.total_w
         energy = _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec)
@@ -118,7 +116,10 @@ def _report(
 def _energy(
     counts: Any, total: "Watts", idle_w: float, window_ns: float, spec: SwitchSpec | MeshSpec
 ) -> dict[str, float | None]:
-    """Return energies of units of work [pJ]: all of it, and what exceeds the idle design."""
+    """Return energies of units of work [pJ]: all of it, and what exceeds the idle design.
+
+    A mesh moves the operands of additions, and its NPUs add them.
+    """
     all_pj = total.total_w * window_ns * 1e3
     above_pj = (total.total_w - idle_w) * window_ns * 1e3
     link = spec.link if isinstance(spec, MeshSpec) else spec
@@ -128,7 +129,10 @@ def _energy(
         "flit_above_idle_pj": _per(above_pj, counts["flits"]),
         "crossing_pj": _per(all_pj, counts["crossings"]),
         "crossing_above_idle_pj": _per(above_pj, counts["crossings"]),
-        "addition_above_idle_pj": _per(above_pj, counts["additions"]),
+        "addition_above_idle_pj": _per(
+            above_pj, 0 if isinstance(spec, MeshSpec) else counts["additions"]
+        ),
+        "reduced_byte_pj": _per(all_pj, added_bytes),
         "reduced_byte_above_idle_pj": _per(above_pj, added_bytes),
     }
 
@@ -146,15 +150,17 @@ def _wafer(
     no estimate.
     """
     from perfmodel.published import SWITCH_POWER_W
+    from perfmodel.wafer_cost.chiplets import chiplet_kinds, published_wafer
 
     energy = rows[-1]["energy"]["flit_pj"]
     if level != "interconnect" or energy is None:
         return None
     assert isinstance(spec, SwitchSpec)
+    ports = sum(one.chiplets * one.ports for one in chiplet_kinds(published_wafer()))
     flits_per_s = PORT_BYTES_PER_S / (spec.data_width / 8)
     return {
-        "ports": _PORTS,
+        "ports": ports,
         "port_bytes_per_s": PORT_BYTES_PER_S,
-        "estimate_w": energy * 1e-12 * flits_per_s * _PORTS,
+        "estimate_w": energy * 1e-12 * flits_per_s * ports,
         "published_w": SWITCH_POWER_W,
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fred_hw.errors import InputError
 
-from .gate_level import Gates
+from .gate_level import Gates, Node
 from .gate_level_cycles import replay_cycles
 
 __all__ = ["Activity", "Trace", "replay"]
@@ -30,15 +30,14 @@ class Trace:
     ----------
     label : str
         Name of the recording, for errors.
-    inputs, outputs : Mapping of str to Sequence of int or None
+    values : Mapping of str to Sequence of int or None
         Value of each port in each cycle; None while it has undefined bits.
     first, last : int
         Cycles in which toggles count, from ``first`` up to ``last`` without it.
     """
 
     label: str
-    inputs: Mapping[str, Sequence[int | None]]
-    outputs: Mapping[str, Sequence[int | None]]
+    values: Mapping[str, Sequence[int | None]]
     first: int
     last: int
 
@@ -71,10 +70,10 @@ def replay(gates: Gates, trace: Trace) -> Activity:
     """
     inputs = {port: nets for port, nets in gates.inputs.items() if port != "clk"}
     for port in (*inputs, *gates.outputs):
-        if port not in trace.inputs and port not in trace.outputs:
+        if port not in trace.values:
             raise InputError(trace.label, f"net {port}", "must be in the recording of the design")
-    drive = _columns(inputs, trace.inputs)
-    expect = _columns(gates.outputs, trace.outputs)
+    drive = _columns(inputs, trace.values)
+    expect = _columns(gates.outputs, trace.values)
     expect[2][0] = 0  # flip-flops of a library have no initial values
     counts = np.zeros((2, gates.nets), dtype=np.int64)
     found = replay_cycles(
@@ -121,7 +120,7 @@ def _columns(
     return np.array(nets, dtype=np.int64), bits, known
 
 
-def _packed(nodes: Sequence[tuple[int, list[int], tuple[bool, ...]]]) -> tuple[Ints, ...]:
+def _packed(nodes: Sequence[Node]) -> tuple[Ints, ...]:
     """Return nodes as arrays: driven nets, starts of their inputs, inputs, and tables."""
     places: dict[tuple[bool, ...], int] = {}
     pool: list[bool] = []

@@ -1,7 +1,8 @@
 """Verilog that simulates a synthesized design: its gates, and models of its cells and memories.
 
 Yosys writes the models, which have no delays. Cells have the functions of their library. Flip-flops
-and memories without contents are undefined until they are written.
+and memories without contents are undefined until they are written. ``synth.gate_level`` reads the
+same netlist for power, since a simulator takes too long (decision 0105).
 """
 
 import re
@@ -9,25 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from .liberty import Libraries
-from .mapping import MapOptions, Mapped, find_yosys, map_design
+from .mapping import MapOptions, find_yosys, map_design
 from .process import running, work_folder
 from .synthesis import Source
 
-__all__ = ["gates_of", "mapped_gates", "memories_of", "simulatable", "with_models"]
+__all__ = ["gates_of", "mapped_gates", "memories_of", "simulatable"]
 
 _NAME = re.compile(r"[\w$][\w$.-]*", re.ASCII)
-
-
-def with_models(mapped: Mapped, libraries: Libraries) -> str:
-    """Return a mapped design and the models of its cells and memories.
-
-    Raises
-    ------
-    InputError
-        Yosys refuses a library.
-    """
-    memories = (one.verilog for inside in mapped.memories.values() for one in inside)
-    return simulatable(mapped.verilog, memories, libraries)
 
 
 def simulatable(netlist: str, memories: Iterable[str], libraries: Libraries) -> str:
@@ -69,7 +58,8 @@ def mapped_gates(source: Source, libraries: Libraries) -> str:
     with work_folder() as work:
         options = MapOptions("area", source.label)
         mapped = map_design(source.verilog, source.name, libraries, work, options)
-    return with_models(mapped, libraries)
+    memories = (one.verilog for inside in mapped.memories.values() for one in inside)
+    return simulatable(mapped.verilog, memories, libraries)
 
 
 def gates_of(source: Source) -> str:

@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "TimedCell",
     "cell_groups",
+    "look_up",
     "read_delays",
     "read_table",
 ]
@@ -353,7 +354,7 @@ def read_table(group: Group, templates: Mapping[str, Group]) -> Table:
     loads, turned = _two(axes.get(second, np.zeros(1)), values.T)
     table = Table(slews, loads, np.ascontiguousarray(turned.T))
     if second == "clock":  # clock edges are ideal
-        column = _at(table, table.slews, np.zeros(1))
+        column = look_up(table, table.slews[:, None], np.zeros(1))
         return Table(slews, np.array([0.0, 1.0]), np.repeat(column, 2, axis=1))
     return table
 
@@ -365,14 +366,13 @@ def _two(axis: Floats, values: Floats) -> tuple[Floats, Floats]:
     return np.array([0.0, 1.0]), np.repeat(values, 2, axis=0)
 
 
-def _at(table: Table, slews: Floats, loads: Floats) -> Floats:
-    """Return the values of a table at all pairs of slew and load."""
+def look_up(table: Table, slews: Floats, loads: Floats) -> Floats:
+    """Return the values of a table at slews and loads, whose shapes are broadcast."""
     rows = np.clip(np.searchsorted(table.slews, slews) - 1, 0, len(table.slews) - 2)
     columns = np.clip(np.searchsorted(table.loads, loads) - 1, 0, len(table.loads) - 2)
-    s = ((slews - table.slews[rows]) / np.diff(table.slews)[rows])[:, None]
-    c = ((loads - table.loads[columns]) / np.diff(table.loads)[columns])[None, :]
+    s = (slews - table.slews[rows]) / np.diff(table.slews)[rows]
+    c = (loads - table.loads[columns]) / np.diff(table.loads)[columns]
     v = table.values
-    rows, columns = rows[:, None], columns[None, :]
     low = v[rows, columns] * (1 - c) + v[rows, columns + 1] * c
     high = v[rows + 1, columns] * (1 - c) + v[rows + 1, columns + 1] * c
     return low * (1 - s) + high * s
@@ -381,5 +381,6 @@ def _at(table: Table, slews: Floats, loads: Floats) -> Floats:
 def _worst(tables: list[Table]) -> Table:
     """Return the maximum of several tables, at the points of the first."""
     first = tables[0]
-    values = [first.values, *(_at(one, first.slews, first.loads) for one in tables[1:])]
+    slews, loads = first.slews[:, None], first.loads
+    values = [first.values, *(look_up(one, slews, loads) for one in tables[1:])]
     return Table(first.slews, first.loads, np.maximum.reduce(values))

@@ -154,14 +154,24 @@ def _cell(group: Group, templates: Mapping[str, Group]) -> CellEnergy:
 
 
 def units_of(libraries: Libraries) -> Units:
-    """Return the voltage and the units of the first library.
+    """Return the voltage and the units that all files have.
 
     Raises
     ------
     InputError
-        It does not state its voltage, or its unit of voltage is not 1 V.
+        A file does not state its voltage, its unit of voltage is not 1 V, or its voltage or units
+        differ from those of the first file.
     """
-    library = libraries.files[0]
+    first, *others = libraries.files
+    units = _units(first)
+    for library in others:
+        if _units(library) != units:
+            message = f"must have the voltage and the unit of leakage of {first.path}, not others"
+            raise InputError(str(library.path), "units", message)
+    return units
+
+
+def _units(library: Library) -> Units:
     text = COMMENTS.sub("", library.text)
     volts, power, unit = (one.search(text) for one in (_VOLTAGE, _POWER, _VOLTAGE_UNIT))
     if unit and unit[1] != "1V":

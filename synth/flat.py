@@ -12,7 +12,12 @@ from .definitions import Definition, Sink, plain
 from .delays import Floats, Ints
 from .kinds import Kinds
 
-__all__ = ["Cache", "Flat", "Inside", "Surroundings", "flatten"]
+__all__ = ["HIGH", "LOW", "Cache", "Flat", "Inside", "Surroundings", "flatten"]
+
+LOW, HIGH = -2, -1
+"""Nets of the constants 0 and 1; unconnected pins are low."""
+
+_CONSTANTS = {"1'b0": LOW, "1'b1": HIGH}
 
 
 @dataclass
@@ -24,9 +29,12 @@ class Flat:
     cell : Ints
         For each cell, the item of the definition that it is an instance of.
     pins : Ints
-        For each cell, the net of each pin; -1 for an unconnected pin or a constant.
+        For each cell, the net of each pin; negative for a constant.
     nets : int
         Number of nets.
+    memory, memory_pins : Ints
+        For each memory, the item that it is an instance of; and the nets of the pins of all
+        memories, in their order, the highest bit of each pin first.
     launches, ends : Ints
         Nets that memories and external registers drive, and nets that they read.
     loaded, load : Ints, Floats
@@ -39,6 +47,8 @@ class Flat:
     cell: Ints
     pins: Ints
     nets: int
+    memory: Ints
+    memory_pins: Ints
     launches: Ints
     ends: Ints
     loaded: Ints
@@ -152,6 +162,11 @@ def flatten(
     return flat, insides
 
 
+def _with_constants(numbers: Ints) -> Ints:
+    """Return the numbers of nets, which constants index from the end."""
+    return np.append(numbers, [LOW, HIGH])
+
+
 def _there(nets: Sequence[int]) -> Ints:
     """Return nets without constants."""
     return np.array([net for net in nets if net >= 0], dtype=np.int64)
@@ -169,6 +184,8 @@ class _Numbered:
         self.cells: list[int] = []
         self._rows: list[list[int]] = []
         self._modules: list[tuple[int, str, dict[str, list[int]]]] = []
+        self._memory: list[int] = []
+        self._memory_pins: list[int] = []
         self._launches: list[int] = []
         self._ends: list[int] = []
         self._loaded: list[int] = []
@@ -184,7 +201,7 @@ class _Numbered:
             elif kind in definitions and (around.kept is None or seen[kind] <= around.kept):
                 self._modules.append((number, kind, named))
             elif block := around.block(kind):
-                self._add_block(block, named)
+                self._add_block(number, block, named)
             self._add_sinks(number, kind, pins)
         self._ports = {port: self._numbers(bits) for port, (_, bits) in definition.ports.items()}
 
@@ -203,10 +220,12 @@ class _Numbered:
         )
 
     def _numbers(self, bits: Sequence[str]) -> list[int]:
-        """Return the numbers of nets; -1 for constants."""
+        """Return the numbers of nets."""
         names = (self._definition.net(bit) for bit in bits)
         return [
-            -1 if name.startswith("1'b") else self.nets.setdefault(name, len(self.nets))
+            _CONSTANTS.get(name, LOW)
+            if name.startswith("1'b")
+            else self.nets.setdefault(name, len(self.nets))
             for name in names
         ]
 
@@ -228,14 +247,18 @@ class _Numbered:
 
     def _add_cell(self, number: int, kind: str, pins: Mapping[str, list[int]]) -> None:
         kinds = self._around.kinds
-        row = [-1] * kinds.most_pins
+        row = [LOW] * kinds.most_pins
         for place, pin in enumerate(kinds.cells[kinds.number[kind]].pins):
             if nets := pins.get(pin):
                 row[place] = nets[0]
         self.cells.append(number)
         self._rows.append(row)
 
-    def _add_block(self, block: Block, pins: Mapping[str, list[int]]) -> None:
+    def _add_block(self, number: int, block: Block, pins: Mapping[str, list[int]]) -> None:
+        if block.clock:
+            self._memory.append(number)
+            for pin, (_, width) in block.ports.items():
+                self._memory_pins += pins.get(pin, [LOW] * width)
         for pin, nets in pins.items():
             its = [net for net in nets if net >= 0]
             if block.ports[pin][0] == "input":
@@ -258,29 +281,27 @@ class _Numbered:
         for number, kind, pins in self._modules:
             inner = insides[kind]
             children.append((number, cells))
-            to = nets + np.arange(inner.flat.nets + 1)
-            to[-1] = -1
+            to = _with_constants(nets + np.arange(inner.flat.nets))
             for port, its in pins.items():
                 for net, outer in zip(inner.ports[port], its, strict=True):
-                    if net >= 0 and outer >= 0:
-                        if to[net] < nets:
-                            through.append((int(to[net]), outer))
-                        else:
-                            to[net] = outer
+                    if to[net] < nets:
+                        through.append((int(to[net]), outer))
+                    else:
+                        to[net] = outer
             parts.append(_moved(inner.flat, to, cells))
             nets += inner.flat.nets
             cells += len(inner.flat.cell)
-        same = np.arange(nets + 1)
-        same[-1] = -1
+        same = _with_constants(np.arange(nets))
         for pair in through:
             low, high = sorted(int(same[net]) for net in pair)
-            same[same == high] = low
+            if high >= 0:
+                same[same == high] = low
         joined = {
             name: np.concatenate([getattr(part, name) for part in parts])
             for name in Flat.__dataclass_fields__
             if name != "nets"
         }
-        for name in ("pins", "launches", "ends", "loaded", "net"):
+        for name in ("pins", "memory_pins", "launches", "ends", "loaded", "net"):
             joined[name] = same[joined[name]]
         return Flat(nets=nets, **joined), children, same
 
@@ -292,6 +313,8 @@ class _Numbered:
             cell=first_item + np.array(self.cells, dtype=np.int64),
             pins=pins,
             nets=len(nets),
+            memory=first_item + np.array(self._memory, dtype=np.int64),
+            memory_pins=np.array(self._memory_pins, dtype=np.int64),
             launches=np.array(self._launches, dtype=np.int64),
             ends=np.array(self._ends, dtype=np.int64),
             loaded=np.array(self._loaded, dtype=np.int64),
@@ -308,6 +331,8 @@ def _moved(flat: Flat, to: Ints, cells: int) -> Flat:
         cell=flat.cell,
         pins=to[flat.pins],
         nets=0,
+        memory=flat.memory,
+        memory_pins=to[flat.memory_pins],
         launches=to[flat.launches],
         ends=to[flat.ends],
         loaded=to[flat.loaded],

@@ -1,22 +1,30 @@
-"""A mapped design at gate level: all instances flattened, in the order of evaluation."""
+"""A mapped design at gate level: logic in the order in which ``synth.activity`` replays it.
+
+For simulators, ``synth.cell_models`` writes the same netlist as Verilog with models of its cells.
+Decision 0105 says why the power of a design is not computed with a simulator.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from fred_hw.errors import InputError
 
 from .boolean import truth_table
-from .classes import Kinds, kinds_of
-from .definitions import Definition, plain
-from .liberty import Cell, Libraries
-from .mapping import Mapped, Memory
-from .netlist import read_netlist, signal_of
+from .classes import kinds_of
+from .definitions import plain
+from .liberty import Cell
+from .mapping import Memory
+from .netlist import signal_of
+from .sizable import SizableDesign
 
-__all__ = ["Gates", "Instance", "gate_level"]
+__all__ = ["CONSTANTS", "Gates", "Instance", "Node", "gate_level"]
+
+CONSTANTS = 2
+"""Nets 0 and 1, which come before those of the flattened design."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """A cell of the library in the flattened design.
 
     Parameters
@@ -25,59 +33,64 @@ class Instance:
         Module that contains it, its name there, and its cell.
     label : str
         Its class, as for areas.
-    pins : dict of str to int
-        Net of each connected pin.
     """
 
     module: str
     name: str
     kind: str
     label: str
-    pins: dict[str, int]
 
 
-@dataclass
+class Node(NamedTuple):
+    """A driven net, the nets that it depends on, and its value for each value of these nets."""
+
+    net: int
+    read: Sequence[int]
+    table: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
 class Gates:
     """Nets and their drivers; net 0 is low, net 1 is high.
 
     Parameters
     ----------
-    top : str
-        Top module.
+    design : SizableDesign
+        The design, with net ``n - 2`` of its timing graph for net ``n``.
     nets : int
         Number of nets.
     inputs, outputs : dict of str to list of int
         Nets of the ports of the top module, the lowest bit first.
     cells : list of Instance
-        All cells: of each instance of a module first its own, then those of modules in it.
-    nodes : list of (net, inputs, table)
-        Logic in the order of evaluation: driven net, read nets, and values for all inputs.
-    registers : list of (state, inputs, table)
-        Flip-flops: net of the state, and its next value as of a node.
+        All cells, in the order of the timing graph.
+    nodes, registers : list of Node
+        Logic in the order of evaluation; and flip-flops, with the next value of each.
     initial : list of int
-        Nets of states that are high before the first clock edge.
+        States that are high before the first clock edge: those whose inverse is the signal. The
+        library defines no initial values; the replay begins with all signals low, and compares no
+        outputs before the first clock edge.
     memories : list of (Memory, dict of str to list of int)
         Memories, and the nets of each pin, the lowest bit first.
     """
 
-    top: str
-    nets: int = 2
-    inputs: dict[str, list[int]] = field(default_factory=dict)
-    outputs: dict[str, list[int]] = field(default_factory=dict)
-    cells: list[Instance] = field(default_factory=list)
-    nodes: list[tuple[int, list[int], tuple[bool, ...]]] = field(default_factory=list)
-    registers: list[tuple[int, list[int], tuple[bool, ...]]] = field(default_factory=list)
-    initial: list[int] = field(default_factory=list)
-    memories: list[tuple[Memory, dict[str, list[int]]]] = field(default_factory=list)
+    design: SizableDesign
+    nets: int
+    inputs: dict[str, list[int]]
+    outputs: dict[str, list[int]]
+    cells: list[Instance]
+    nodes: list[Node]
+    registers: list[Node]
+    initial: list[int]
+    memories: list[tuple[Memory, dict[str, list[int]]]]
 
 
-def gate_level(mapped: Mapped, libraries: Libraries, units: Mapping[str, str]) -> Gates:
+def gate_level(design: SizableDesign, units: Mapping[str, str]) -> Gates:
     """Return all cells, nets and memories of a mapped design.
 
     Parameters
     ----------
-    mapped, libraries : Mapped, Libraries
-        The design and its cells.
+    design : SizableDesign
+        The design; no instances may stand for others in it.
     units : Mapping of str to str
         Class of this package from which each module was generated.
 
@@ -85,189 +98,146 @@ def gate_level(mapped: Mapped, libraries: Libraries, units: Mapping[str, str]) -
     ------
     InputError
         A cell has no function that can be simulated, a flip-flop is not clocked by the rising edge
-        of the port ``clk``, or logic depends on itself.
+        of the port ``clk``, a memory does not read the old word at clock edges, or logic depends on
+        itself.
     """
-    modules = read_netlist(mapped.verilog, libraries)
-    definitions = {name: Definition(module) for name, module in modules.items()}
-    gates = Gates(mapped.top)
-    memories = {one.kind: one for inside in mapped.memories.values() for one in inside}
-    walk = _Walk(gates, definitions, memories, libraries, units)
-    own = walk.instance(gates.top, "", {})
-    for port, (direction, bits) in definitions[gates.top].ports.items():
-        ports = gates.inputs if direction == "input" else gates.outputs
-        ports[port] = [own[bit] for bit in reversed(bits)]
-    walk.finish()
-    return gates
+    cells, memories = _instances(design, units), _memories(design)
+    logic = _Logic(design)
+    pins = (design.graph.flat.pins + CONSTANTS).tolist()
+    for instance, nets in zip(cells, pins, strict=True):
+        logic.add(instance, nets)
+    ports: dict[str, dict[str, list[int]]] = {"input": {}, "output": {}, "inout": {}}
+    for port, (direction, _) in design.modules[design.top].ports.items():
+        nets = design.insides[design.top].ports[port]
+        ports[direction][port] = [net + CONSTANTS for net in reversed(nets)]
+    nodes = _sorted(design.top, logic.nodes)
+    _check_clocks(design.top, logic, ports["input"].get("clk", [-1])[0])
+    return Gates(
+        design=design,
+        nets=logic.nets,
+        inputs=ports["input"],
+        outputs=ports["output"],
+        cells=cells,
+        nodes=nodes,
+        registers=logic.registers,
+        initial=logic.initial,
+        memories=memories,
+    )
 
 
-class _Walk:
-    """Recursive walk over the instances of a design."""
+def _instances(design: SizableDesign, units: Mapping[str, str]) -> list[Instance]:
+    """Return the cells with their classes, which those of modules around them may replace."""
+    labels: dict[str, list[str]] = {}
+    named: dict[int, tuple[str, str, str]] = {}
+    for module, inside in design.insides.items():
+        kinds, items = kinds_of(units.get(module)), design.definitions[module].items
+        its = labels[module] = []
+        for number in inside.cells:
+            kind, name = plain(items[number].kind), plain(items[number].name)
+            register = design.libraries.cells[kind].register
+            its.append(kinds.of_register(signal_of(name)) if register else kinds.logic)
+            named[inside.first_item + number] = module, name, kind
+        for number, _ in inside.children:
+            its += labels[plain(items[number].kind)]
+        if kinds.whole:
+            labels[module] = [kinds.logic] * len(its)
+    cells = design.graph.flat.cell.tolist()
+    pairs = zip(cells, labels[design.top], strict=True)
+    return [Instance(*named[cell], label) for cell, label in pairs]
 
-    def __init__(
-        self,
-        gates: Gates,
-        definitions: Mapping[str, Definition],
-        memories: Mapping[str, Memory],
-        libraries: Libraries,
-        units: Mapping[str, str],
-    ) -> None:
-        self.gates, self.definitions, self.memories = gates, definitions, memories
-        self.libraries, self.units = libraries, units
-        self.same = [0, 1]  # a net on the same wire, or the net itself
+
+def _memories(design: SizableDesign) -> list[tuple[Memory, dict[str, list[int]]]]:
+    """Return the memories, whose reads must be those that the replay does."""
+    items = [item for one in design.definitions.values() for item in one.items]
+    flat, found, start = design.graph.flat, list[tuple[Memory, dict[str, list[int]]]](), 0
+    for number in flat.memory:
+        memory, nets = design.memories[plain(items[number].kind)], dict[str, list[int]]()
+        if not memory.old_data:
+            message = "must read the word before a write, at clock edges, to be simulated"
+            raise InputError(design.top, f"memory {memory.kind}", message)
+        for pin, (_, width) in memory.pins.items():
+            part = flat.memory_pins[start : start + width]
+            nets[pin] = (part[::-1] + CONSTANTS).tolist()
+            start += width
+        found.append((memory, nets))
+    return found
+
+
+class _Logic:
+    """Nodes and flip-flops of the cells of a design."""
+
+    def __init__(self, design: SizableDesign) -> None:
+        self._libraries, self._kinds = design.libraries, design.kinds
+        self.nets = design.graph.flat.nets + CONSTANTS
+        self.nodes: list[Node] = []
+        self.registers: list[Node] = []
+        self.initial: list[int] = []
         self.clocks: list[tuple[str, int]] = []
-        self.tables: dict[tuple[str, tuple[str, ...]], tuple[bool, ...] | None] = {}
+        self._tables: dict[tuple[str, tuple[str, ...]], tuple[bool, ...] | None] = {}
 
-    def _net(self) -> int:
-        self.same.append(len(self.same))
-        return len(self.same) - 1
-
-    def _root(self, net: int) -> int:
-        while self.same[net] != net:
-            self.same[net] = net = self.same[self.same[net]]
-        return net
-
-    def instance(self, module: str, whole: str, outer: Mapping[str, int]) -> dict[str, int]:
-        """Add an instance of a module, and return the nets of all of its port bits.
-
-        ``whole`` is the class of all that is in it, or empty; ``outer`` has the nets that its port
-        bits are connected to.
-        """
-        definition, found = self.definitions[module], dict[str, int]()
-        kinds = kinds_of(self.units.get(module))
-        whole = whole or (kinds.logic if kinds.whole else "")
-        kinds = Kinds(whole, whole) if whole else kinds
-
-        def net(bit: str) -> int:
-            bit = definition.net(bit)
-            if bit.startswith("1'b"):
-                return int(bit[3] == "1")
-            if bit not in found:
-                found[bit] = self._net()
-            return found[bit]
-
-        for bit, number in outer.items():
-            low, high = sorted((self._root(net(bit)), self._root(number)))
-            self.same[high] = low
-        below: list[tuple[str, dict[str, int]]] = []
-        for item in definition.items:
-            kind, name = plain(item.kind), plain(item.name)
-            pins = {plain(pin): [net(bit) for bit in bits] for pin, bits in item.pins.items()}
-            if kind in self.definitions:
-                ports = self.definitions[kind].ports
-                inside = {
-                    bit: number
-                    for pin, numbers in pins.items()
-                    for bit, number in zip(ports[pin][1], numbers, strict=True)
-                }
-                below.append((kind, inside))
-            elif kind in self.memories:
-                low_first = {pin: numbers[::-1] for pin, numbers in pins.items()}
-                self.gates.memories.append((self.memories[kind], low_first))
-            else:
-                register = self.libraries.cells[kind].register
-                label = kinds.of_register(signal_of(name)) if register else kinds.logic
-                nets = {pin: numbers[0] for pin, numbers in pins.items() if numbers}
-                self._cell(Instance(module, name, kind, label, nets))
-        for kind, inside in below:
-            self.instance(kind, whole, inside)
-        for _, bits in definition.ports.values():
-            found |= {bit: net(bit) for bit in bits}
-        return found
-
-    def _cell(self, instance: Instance) -> None:
+    def add(self, instance: Instance, nets: Sequence[int]) -> None:
         """Add a cell's logic, and the state of a flip-flop."""
-        cell, gates = self.libraries.cells[instance.kind], self.gates
-        gates.cells.append(instance)
-        nets = {pin: instance.pins.get(pin, 0) for pin in cell.inputs}
-        outputs = [pin for pin in cell.outputs if pin in instance.pins]
+        cell = self._libraries.cells[instance.kind]
+        pins = dict(zip(self._kinds.cells[self._kinds.number[cell.name]].pins, nets, strict=False))
+        inputs = {pin: pins[pin] for pin in cell.inputs}
+        outputs = [pin for pin in cell.outputs if pins[pin] >= CONSTANTS]
         if cell.register:
             states = [one.strip(' "') for one in cell.state.get("names", "").split(",")]
             clock = cell.state.get("clocked_on", "").strip(' "()')
             if len(states) != 2 or clock not in cell.inputs:
                 raise self._refused(cell, "must be clocked by a rising edge, as a plain flip-flop")
-            data = self._table(cell, cell.state.get("next_state", ""), (*nets, *states))
-            # The net that carries the signal's name is low at first, as in generated Verilog.
+            data = self._table(cell, cell.state.get("next_state", ""), (*inputs, *states))
             inverted = all(cell.outputs[pin].strip(' "()') == states[1] for pin in outputs)
-            state, inverse = self._net(), self._net()
-            self.clocks.append((f"{instance.module}.{instance.name}", nets[clock]))
-            gates.nodes.append((inverse, [state], (True, False)))
-            gates.registers.append((state, [*nets.values(), state, inverse], data))
-            gates.initial += [state] * inverted
-            nets = {states[0]: state, states[1]: inverse}
+            state, inverse = self.nets, self.nets + 1
+            self.nets += 2
+            self.clocks.append((f"{instance.module}.{instance.name}", inputs[clock]))
+            self.nodes.append(Node(inverse, [state], (True, False)))
+            self.registers.append(Node(state, [*inputs.values(), state, inverse], data))
+            self.initial += [state] * inverted
+            inputs = {states[0]: state, states[1]: inverse}
         for pin in outputs:
-            table = self._table(cell, cell.outputs[pin], tuple(nets))
-            gates.nodes.append((instance.pins[pin], list(nets.values()), table))
+            table = self._table(cell, cell.outputs[pin], tuple(inputs))
+            self.nodes.append(Node(pins[pin], list(inputs.values()), table))
 
     def _table(self, cell: Cell, function: str, names: tuple[str, ...]) -> tuple[bool, ...]:
         key = function, names
-        if key not in self.tables:
-            self.tables[key] = truth_table(function, names)
-        if (found := self.tables[key]) is None:
+        if key not in self._tables:
+            self._tables[key] = truth_table(function, names)
+        if (found := self._tables[key]) is None:
             raise self._refused(
                 cell, f"must have functions that can be simulated, not {function!r}"
             )
         return found
 
     def _refused(self, cell: Cell, message: str) -> InputError:
-        return InputError(self.libraries.label, f"cell {cell.name}", message)
+        return InputError(self._libraries.label, f"cell {cell.name}", message)
 
-    def finish(self) -> None:
-        """Join nets on the same wire, and sort the logic."""
-        gates, root = self.gates, [self._root(net) for net in range(len(self.same))]
 
-        def joined(nets: Sequence[int]) -> list[int]:
-            return [root[net] for net in nets]
+def _check_clocks(top: str, logic: _Logic, clock: int) -> None:
+    buffered = {node.net: node.read[0] for node in logic.nodes if node.table == (False, True)}
+    for name, net in logic.clocks:
+        while net in buffered:
+            net = buffered[net]
+        if net != clock:
+            message = "must be clocked by the rising edge of clk to be simulated"
+            raise InputError(top, f"flip-flop {name}", message)
 
-        gates.nets = len(root)
-        gates.inputs = {port: joined(nets) for port, nets in gates.inputs.items()}
-        gates.outputs = {port: joined(nets) for port, nets in gates.outputs.items()}
-        for cell in gates.cells:
-            cell.pins.update({pin: root[net] for pin, net in cell.pins.items()})
-        nodes = [(root[net], joined(read), table) for net, read, table in gates.nodes]
-        gates.registers = [(root[n], joined(read), table) for n, read, table in gates.registers]
-        gates.initial = joined(gates.initial)
-        gates.memories = [
-            (memory, {pin: joined(nets) for pin, nets in pins.items()})
-            for memory, pins in gates.memories
-        ]
-        self._check_clocks(nodes, root)
-        gates.nodes = self._sorted(nodes)
 
-    def _check_clocks(
-        self, nodes: Sequence[tuple[int, list[int], tuple[bool, ...]]], root: Sequence[int]
-    ) -> None:
-        buffered = {net: read[0] for net, read, table in nodes if table == (False, True)}
-        clock = self.gates.inputs.get("clk", [-1])[0]
-        for name, net in self.clocks:
-            net = root[net]
-            while net in buffered:
-                net = buffered[net]
-            if net != clock:
-                message = "must be clocked by the rising edge of clk to be simulated"
-                raise InputError(self.gates.top, f"flip-flop {name}", message)
-
-    def _sorted(
-        self, nodes: Sequence[tuple[int, list[int], tuple[bool, ...]]]
-    ) -> list[tuple[int, list[int], tuple[bool, ...]]]:
-        """Return logic in an order in which each net is driven before it is read."""
-        driven = {net: number for number, (net, _, _) in enumerate(nodes)}
-        waits = [0] * len(nodes)
-        readers: dict[int, list[int]] = {}
-        for number, (_, read, _) in enumerate(nodes):
-            for net in set(read) & driven.keys():
-                waits[number] += 1
-                readers.setdefault(net, []).append(number)
-        for memory, _ in self.gates.memories:
-            if not memory.clocked:
-                message = "must read at clock edges to be simulated"
-                raise InputError(self.gates.top, f"memory {memory.kind}", message)
-        ready = [number for number, count in enumerate(waits) if not count]
-        for number in ready:  # grows while it is read
-            for reader in readers.get(nodes[number][0], ()):
-                waits[reader] -= 1
-                if not waits[reader]:
-                    ready.append(reader)
-        if len(ready) < len(nodes):
-            message = "must not contain a combinational loop"
-            raise InputError(self.gates.top, "", message)
-        return [nodes[number] for number in ready]
+def _sorted(top: str, nodes: Sequence[Node]) -> list[Node]:
+    """Return logic in an order in which each net is driven before it is read."""
+    driven = {node.net for node in nodes}
+    waits = [0] * len(nodes)
+    readers: dict[int, list[int]] = {}
+    for number, node in enumerate(nodes):
+        for net in driven.intersection(node.read):
+            waits[number] += 1
+            readers.setdefault(net, []).append(number)
+    ready = [number for number, count in enumerate(waits) if not count]
+    for number in ready:  # grows while it is read
+        for reader in readers.get(nodes[number].net, ()):
+            waits[reader] -= 1
+            if not waits[reader]:
+                ready.append(reader)
+    if len(ready) < len(nodes):
+        raise InputError(top, "", "must not contain a combinational loop")
+    return [nodes[number] for number in ready]

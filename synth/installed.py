@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
+from fred_hw.choices import did_you_mean
 from fred_hw.errors import InputError
 
 __all__ = ["INSTALLED", "InstalledLibrary", "library_path"]
@@ -47,10 +48,14 @@ def library_path(text: str) -> Path:
     Raises
     ------
     InputError
-        The package that has the library is not installed.
+        The package that has the library is not installed, or a name was probably misspelt.
     """
     library = INSTALLED.get(text)
     if library is None:
+        suggestion = did_you_mean(text, INSTALLED)
+        if suggestion and Path(text).name == text and not Path(text).exists():
+            message = f"must be an existing file or the name of a library{suggestion}"
+            raise InputError(text, "", message)
         return Path(text)
     try:
         listed = files(library.package) or []

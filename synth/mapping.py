@@ -84,8 +84,9 @@ class Memory:
         Pins of the black box, "input" or "output", width in bits.
     verilog : str
         Module that does what the memory does, under the name of the black box.
-    clocked : bool
-        Whether all reads take place at clock edges.
+    old_data : bool
+        Whether all reads take place at clock edges, and return the word before a write at the same
+        edge.
     """
 
     kind: str
@@ -93,7 +94,7 @@ class Memory:
     width: int
     pins: dict[str, tuple[str, int]]
     verilog: str = ""
-    clocked: bool = True
+    old_data: bool = True
 
     @property
     def bits(self) -> int:
@@ -350,7 +351,7 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
             one["width"],
             {k: tuple(v) for k, v in one["pins"].items()},
             one["verilog"],
-            one["clocked"],
+            one["old_data"],
         )
         for one in result["memories"]
     ]

@@ -9,12 +9,14 @@ from gen.verilog_parser import Module, VerilogError, parse_module, read_modules
 __all__ = ["netlist_of"]
 
 Ports = dict[str, tuple[str, int]]
+"""Direction and width of ports [bits]."""
 
 
 def netlist_of(netlist: str, path: Path, name: str, verilog: str) -> str:
-    """Return a netlist with the top module of a design, if the netlist belongs to the design.
+    """Return a netlist that has the top module of a design; refuse that of another design.
 
-    It may be that of the only kind of module inside a top module that merely connects.
+    If the top module only connects instances of one module, the netlist may be that of this module.
+    The design's top module is then added to the netlist.
 
     Parameters
     ----------
@@ -61,7 +63,9 @@ def _said(port: tuple[str, int] | None) -> str:
 def _module(verilog: str, name: str) -> str | None:
     """Return the text of a module; None if there is none."""
     found = re.search(
-        rf"^\s*module\s+\\?{name}\b.*?\bendmodule\b", verilog, re.DOTALL | re.MULTILINE
+        rf"^\s*module\s+\\?{re.escape(name)}(?![\w$]).*?\bendmodule\b",
+        verilog,
+        re.DOTALL | re.MULTILINE,
     )
     return found[0] if found else None
 

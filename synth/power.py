@@ -14,20 +14,14 @@ import numpy as np
 from .activity import Activity
 from .boolean import truth_table
 from .classes import CLASSES, UNKNOWN
-from .delays import Floats, Ints, Table
+from .delays import Floats, Ints, look_up
 from .energies import PinEnergy, WireLoad, read_energies, units_of, wire_load
-from .gate_level import Gates
-from .liberty import Libraries
-from .mapping import Mapped
-from .sizable import SizableDesign
+from .gate_level import CONSTANTS, Gates
 
 __all__ = ["CLOCK", "Power", "PowerModel", "Watts"]
 
 CLOCK = "clock"
 """Class of clock pins: their internal power and capacitance, without the cells of a clock tree."""
-
-_ALL = 1 << 40
-"""More cells than any design has."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +74,8 @@ class PowerModel:
 
     Parameters
     ----------
-    mapped, gates : Mapped, Gates
-        The design, and its gate level.
-    libraries : Libraries
-        Its cells.
+    gates : Gates
+        The design.
 
     Raises
     ------
@@ -91,12 +83,14 @@ class PowerModel:
         The library has no energies or no voltage, or a table of energies has invalid numbers.
     """
 
-    def __init__(self, mapped: Mapped, gates: Gates, libraries: Libraries) -> None:
+    def __init__(self, gates: Gates) -> None:
+        libraries = gates.design.libraries
         self.gates, self.libraries = gates, libraries
         self.units = units_of(libraries)
         self.wires: WireLoad | None = wire_load(libraries.files[0])
         self._energies = read_energies(libraries, {cell.kind for cell in gates.cells})
-        self._load_nets(mapped)
+        self._pins = gates.design.graph.flat.pins + CONSTANTS
+        self._load_nets()
         self._modules = sorted({cell.module for cell in gates.cells})
         number = {name: place for place, name in enumerate(self._modules)}
         self._module = np.array([number[cell.module] for cell in gates.cells], dtype=np.int64)
@@ -106,24 +100,16 @@ class PowerModel:
         for place, cell in enumerate(gates.cells):
             self._of_kind.setdefault(cell.kind, []).append(place)
 
-    def _load_nets(self, mapped: Mapped) -> None:
+    def _load_nets(self) -> None:
         """Find slews and loads, by the timing graph, and the fan-out of each net."""
-        nets = self.gates.nets
+        nets, graph = self.gates.nets, self.gates.design.graph
         self._slew, self._load = np.zeros((2, nets)), np.zeros(nets)
         self._fanout = np.zeros(nets, dtype=np.int64)
-        graph = SizableDesign(mapped, self.libraries, _ALL).graph
-        kinds = graph.kinds
-        for row, cell in enumerate(self.gates.cells):
-            timed = kinds.cells[graph.kind[graph.flat.cell[row]]]
-            assert timed.name == cell.kind
-            for place, pin in enumerate(timed.pins):
-                theirs, net = int(graph.flat.pins[row, place]), cell.pins.get(pin)
-                if net is None or theirs < 0:
-                    continue
-                nodes = 2 * theirs, 2 * theirs + 1
-                self._slew[:, net] = graph.node_slew[nodes[0]], graph.node_slew[nodes[1]]
-                self._load[net] = (graph.node_load[nodes[0]] + graph.node_load[nodes[1]]) / 2
-                self._fanout[net] += pin in timed.loads
+        timed = slice(CONSTANTS, CONSTANTS + graph.flat.nets)
+        self._slew[:, timed] = graph.node_slew[:-1].reshape(-1, 2).T
+        self._load[timed] = graph.node_load[:-1].reshape(-1, 2).mean(axis=1)
+        sinks = self._pins[graph.kinds.is_input[graph.kind[graph.flat.cell]]]
+        np.add.at(self._fanout, sinks, 1)
         for _, pins in self.gates.memories:
             for pin, its in pins.items():
                 if pin != "RDATA":
@@ -149,10 +135,7 @@ class PowerModel:
         driven = np.zeros((2, count))
         for kind, cells in self._of_kind.items():
             rows = np.array(cells)
-            nets = {
-                pin: np.array([self.gates.cells[n].pins.get(pin, 0) for n in cells], dtype=np.int64)
-                for pin in (*self.libraries.cells[kind].inputs, *self.libraries.cells[kind].outputs)
-            }
+            nets = self._nets(kind, rows)
             cell = self.libraries.cells[kind]
             energy = self._internal(kind, nets, toggles, high)
             for pin, values in energy.items():
@@ -175,14 +158,20 @@ class PowerModel:
         parts = np.array([internal * per_energy, *(driven * half), leakage_w, clocked * per_energy])
         return self._summed(parts, clock_net)
 
+    def _nets(self, kind: str, rows: Ints) -> dict[str, Ints]:
+        """Return the net of each pin of equal cells."""
+        kinds = self.gates.design.kinds
+        pins = kinds.cells[kinds.number[kind]].pins
+        return {pin: self._pins[rows, place] for place, pin in enumerate(pins)}
+
     def _clock_nets(self) -> Ints:
-        nets = {
-            cell.pins[pin]
-            for cell in self.gates.cells
-            for pin in self.libraries.cells[cell.kind].clocks
-            if pin in cell.pins
-        }
-        return np.array(sorted(nets), dtype=np.int64)
+        nets = [
+            self._nets(kind, np.array(rows))[pin]
+            for kind, rows in self._of_kind.items()
+            for pin in self.libraries.cells[kind].clocks
+        ]
+        found = np.unique(np.concatenate(nets)) if nets else np.zeros(0, dtype=np.int64)
+        return found[found >= CONSTANTS]
 
     def _external(self, clocks: Ints) -> bool:
         """Return whether the clock comes from a port, so that no cell drives its net."""
@@ -216,13 +205,13 @@ class PowerModel:
                 energies.append(_mean(given, shares))
                 weights.append(toggles[nets[cause]])
             energy = toggles[nets[pin]] * _mean(energies, weights)
-            found[pin] = found.get(pin, 0.0) + np.where(nets[pin] > 1, energy, 0.0)
+            found[pin] = found.get(pin, 0.0) + np.where(nets[pin] >= CONSTANTS, energy, 0.0)
         return found
 
     def _transition(self, one: PinEnergy, slews: Floats, loads: Floats) -> Floats:
         """Return the mean energy of a rising and a falling transition."""
         both = [
-            _look_up(one.tables[edge], slews[edge], loads) if edge in one.tables else 0.0 * loads
+            look_up(one.tables[edge], slews[edge], loads) if edge in one.tables else 0.0 * loads
             for edge in (0, 1)
         ]
         return (both[0] + both[1]) / 2
@@ -287,15 +276,3 @@ def _mean(values: list[Floats], weights: list[Floats]) -> Floats:
     weight = np.array(weights)
     weight = np.where(weight.sum(axis=0) > 0, weight, 1.0)
     return (np.array(values) * weight).sum(axis=0) / weight.sum(axis=0)
-
-
-def _look_up(table: Table, slews: Floats, loads: Floats) -> Floats:
-    """Return the values of a table at pairs of slew and load."""
-    rows = np.clip(np.searchsorted(table.slews, slews) - 1, 0, len(table.slews) - 2)
-    columns = np.clip(np.searchsorted(table.loads, loads) - 1, 0, len(table.loads) - 2)
-    s = (slews - table.slews[rows]) / np.diff(table.slews)[rows]
-    c = (loads - table.loads[columns]) / np.diff(table.loads)[columns]
-    v = table.values
-    low = v[rows, columns] * (1 - c) + v[rows, columns + 1] * c
-    high = v[rows + 1, columns] * (1 - c) + v[rows + 1, columns + 1] * c
-    return low * (1 - s) + high * s

@@ -50,7 +50,7 @@ def representatives(
     top: str,
     libraries: Libraries,
     memory_load_ff: float,
-    most: int,
+    most: float,
 ) -> Timed:
     """Return a design of about ``most`` cells with the same paths as the whole design."""
     kept = _kept_instances(modules, top, most)
@@ -64,7 +64,7 @@ def representatives(
     return Timed(text, blocks, cells, kept)
 
 
-def _kept_instances(modules: Mapping[str, MappedModule], top: str, most: int) -> int | None:
+def _kept_instances(modules: Mapping[str, MappedModule], top: str, most: float) -> int | None:
     """Return how many equal instances to keep in a module for ``most`` cells; or all."""
     if _cells(modules, top, None) <= most:
         return None

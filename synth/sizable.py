@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -30,12 +31,12 @@ class SizableDesign:
         The design.
     libraries : Libraries
         Its cells.
-    most : int
+    most : float
         Cells beyond which a few of equal instances stand for all.
     """
 
-    def __init__(self, mapped: Mapped, libraries: Libraries, most: int) -> None:
-        self._mapped, self.libraries = mapped, libraries
+    def __init__(self, mapped: Mapped, libraries: Libraries, most: float = inf) -> None:
+        self._mapped, self.libraries, self.top = mapped, libraries, mapped.top
         self.modules = read_netlist(mapped.verilog, libraries)
         self.definitions = {name: Definition(one) for name, one in self.modules.items()}
         self.counts = instance_counts(self.modules, mapped.top)
@@ -45,6 +46,7 @@ class SizableDesign:
         used = {cell for module in self.modules.values() for cell in module.cells}
         self.kinds = Kinds(read_delays(libraries, used | set(buffers)))
         self.buffers = sorted(self.kinds.number[name] for name in buffers)
+        self.memories = {one.kind: one for its in mapped.memories.values() for one in its}
         self.around = self._surroundings(most)
         self._clock_nets = {
             name: {
@@ -59,11 +61,10 @@ class SizableDesign:
         self._cache: Cache = {}
         self.build()
 
-    def _surroundings(self, most: int) -> Surroundings:
+    def _surroundings(self, most: float) -> Surroundings:
         load_ff = max(self.libraries.nand2.inputs.values())
-        timed = representatives(self.modules, self._mapped.top, self.libraries, load_ff, most)
-        memories = {one.kind: one for inside in self._mapped.memories.values() for one in inside}
-        blocks = [*timed.blocks, *(memory_block(one, load_ff) for one in memories.values())]
+        timed = representatives(self.modules, self.top, self.libraries, load_ff, most)
+        blocks = [*timed.blocks, *(memory_block(one, load_ff) for one in self.memories.values())]
         unit_ff = self.libraries.files[0].capacitance_unit_f * 1e15
         return Surroundings(self.kinds, {one.name: one for one in blocks}, timed.kept, unit_ff)
 
@@ -72,9 +73,8 @@ class SizableDesign:
 
     def build(self) -> None:
         """Rebuild all paths after nets have changed."""
-        top = self._mapped.top
         flat, self.insides = flatten(
-            self.definitions, top, self.modules[top].clocks, self.around, self._cache
+            self.definitions, self.top, self.modules[self.top].clocks, self.around, self._cache
         )
         kind = np.array([one for its in self._kind.values() for one in its], dtype=np.int64)
         count = [self.counts[name] for name, its in self._kind.items() for _ in its]

@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -250,6 +251,32 @@ class _Session:
         names = [module.name.str()[1:] for module in self.design.modules_.values()]
         return [one["verilog"] for name in names for one in self._put_memories_aside(name)]
 
+    def fpga(self, top: str, command: str, memories: str) -> dict[str, Any]:
+        """Map the design that ``read`` has read to the cells of an FPGA; write it to fpga.json.
+
+        ``memories`` is the step of the command that maps memories to RAM. Return the number of each
+        cell, and the bits of all memories and of those that are left for flip-flops.
+        """
+        bits = []
+        for steps in (f":{memories}", f"{memories}:map_ffram"):
+            self._run(f"{command} -top {top} -run {steps}")
+            bits.append(self._memory_bits())
+        self._run(f"{command} -top {top} -run map_ffram:", "write_json fpga.json")
+        kinds = Counter(
+            cell.type.str()[1:] for cell in self.design.module(_id(top)).cells_.values()
+        )
+        cells = {kind: count for kind, count in sorted(kinds.items()) if kind != "scopeinfo"}
+        return {"cells": cells, "memory_bits": bits[0], "loose_bits": bits[1]}
+
+    def _memory_bits(self) -> int:
+        """Return the bits of all memories that are written."""
+        return sum(
+            cell.getParam(_id("SIZE")).as_int() * cell.getParam(_id("WIDTH")).as_int()
+            for module in self.design.modules_.values()
+            for cell in module.cells_.values()
+            if cell.type.str() == "$mem_v2" and cell.getParam(_id("WR_PORTS")).as_int()
+        )
+
     def models(self, libraries: Sequence[str], cells: Sequence[str]) -> str:
         """Return Verilog that does what these cells of Liberty files do."""
         self._run(*(f"read_liberty -ignore_miss_func {file}" for file in libraries))
@@ -293,7 +320,8 @@ class _Session:
             clocked = cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones()
             # Memories that differ in how they are read must not share a name.
             kind += f"_e{enables.size()}" + ("" if clocked else "_async")
-            kind += "" if cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero() else "_new"
+            old_data = cell.getParam(_id("RD_TRANSPARENCY_MASK")).is_fully_zero()
+            kind += "" if old_data else "_new"
             self._declare(kind, pins)
             label = cell.name.str()
             # Workers that map other modules share the folder.
@@ -308,7 +336,7 @@ class _Session:
                     "words": sizes["SIZE"],
                     "width": sizes["WIDTH"],
                     "verilog": model,
-                    "clocked": clocked,
+                    "old_data": clocked and old_data,
                     "pins": {
                         pin: (direction, signal.size()) for pin, (direction, signal) in pins.items()
                     },

@@ -33,6 +33,7 @@ from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.workload import WORKLOADS as MODELS
 from perfmodel.workloads.workload import workload_path
 from studies.section import SECTIONS, Section
+from synth.fpga import FAMILIES
 from synth.installed import INSTALLED
 from testbench.faults.fault import every_fault
 from testbench.sim.simulator import SIMULATORS
@@ -252,6 +253,8 @@ def names() -> str:
     ]
     place = "Cell libraries: `synth/installed.py`"
     lines += table(place, ("name", "is", "comes with"), libraries)
+    fpgas = [(f"`{name}`", one.title) for name, one in FAMILIES.items()]
+    lines += table("FPGAs: `synth/fpga.py`", ("name", "is"), fpgas)
     for module in (published, published_routers):
         place = f"Published figures: `{module.__name__.replace('.', '/')}.py`"
         lines += table(place, ("name", "of", "is"), figures(module))

@@ -12,6 +12,7 @@ from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import (
     InputPath,
+    NameChoice,
     OutputPath,
     as_json_option,
     level_option,
@@ -53,7 +54,17 @@ def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | 
     help="Map this Verilog file instead of SPEC; requires --top.",
 )
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
-@liberty_option(required=True)
+@liberty_option()
+@click.option(
+    "--fpga",
+    type=NameChoice(names_in("synth.fpga", "FAMILIES")),
+    help="Map to the cells of these FPGAs in place of a library.",
+)
+@click.option(
+    "--route",
+    is_flag=True,
+    help="With --fpga ecp5, place and route too: utilization and highest clock.",
+)
 @click.option(
     "--clock",
     help="Requested clock period or frequency, such as 0.853ns or 1.2GHz.",
@@ -66,7 +77,7 @@ def _not_verilog(_context: click.Context, _param: click.Parameter, value: str | 
     "--output",
     "folder",
     type=OutputPath(folder=True),
-    help="Folder for mapped Verilog and report.",
+    help="Folder for the mapped design and the report.",
 )
 @only_option
 @as_json_option
@@ -77,6 +88,8 @@ def command(
     verilog: Path | None,
     top: str | None,
     liberty: tuple[Path, ...],
+    fpga: str | None,
+    route: bool,
     clock: str | None,
     effort: str,
     sizing: bool,
@@ -84,64 +97,74 @@ def command(
     needs: Path | None,
     as_json: bool,
 ) -> None:
-    """Map SPEC, or any Verilog, to a cell library: area by unit and class, and shortest clock.
+    """Map SPEC, or any Verilog, to a cell library or an FPGA: area, shortest clock, resources.
 
-    With --only, the full interconnect is mapped as well, for the area that pruning saves.
+    With --only and --liberty, the full interconnect is mapped as well, for the area that pruning saves.
     Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
-    otherwise the timing is the estimate of Yosys.
+    otherwise the timing is the estimate of Yosys. --route needs the extra fred-hw[fpga].
     """
-    _check_sources(spec_source, verilog, top)
+    _check_input(spec_source, verilog, top)
     target_ns = None if clock is None else parse_clock(clock)
-    libraries = read_cells(liberty)
+    _check_target(liberty, fpga, route)
+    libraries = read_cells(liberty) if liberty else None
     from gen.clock import CLOCK_NS
     from gen.level import LEVELS
+    from synth.fpga import CLOCK_NS as FPGA_CLOCK_NS
+    from synth.fpga import map_fpga
     from synth.synthesis import from_spec, from_verilog, synthesize
 
     what = LEVELS[level]
     spec = None
     if spec_source is not None:
         spec = read_pruned(spec_source, changes, needs, level)
-    if target_ns is None:
-        target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
+    target_ns = target_ns or getattr(spec, "clock_ns", None)
+    endings = (f"_{fpga}.json", f"_{fpga}_synth.json") if fpga else _ENDINGS
     if folder is not None:
         if spec is not None:
             what.check(spec, str(spec_source))
-        _check(top if spec is None else what.name(spec), folder)
+        _check(top if spec is None else what.name(spec), endings, folder)
     with steps(f"synthesizing {spec.name if spec else top}") as step:
         if spec is not None:
             source = from_spec(spec, level, str(spec_source))
         else:
             assert verilog is not None and top is not None
             source = from_verilog(verilog, top)
-        mapped = partial(
-            synthesize, libraries=libraries, clock_ns=target_ns, effort=effort, sizing=sizing
-        )
-        result, whole = mapped(source, progress=step), None
-        if spec is not None and needs is not None:
-            full = from_spec(spec.with_changes(only=None), level, str(spec_source))
-            whole = mapped(full, progress=step).area.area_um2
+        whole = None
+        if libraries is None:
+            route_ns = target_ns or FPGA_CLOCK_NS if route else None
+            result = map_fpga(source, str(fpga), route_ns=route_ns, progress=step)
+            text = result.netlist
+        else:
+            mapped = partial(
+                synthesize,
+                libraries=libraries,
+                clock_ns=target_ns or CLOCK_NS,
+                effort=effort,
+                sizing=sizing,
+                progress=step,
+            )
+            result = mapped(source)
+            text = result.verilog
+            if spec is not None and needs is not None:
+                full = from_spec(spec.with_changes(only=None), level, str(spec_source))
+                whole = mapped(full).area.area_um2
     report = plain(result.to_dict())
     if whole is not None:
         report["full_area_um2"] = whole
-    paths = [] if folder is None else _write(result.verilog, report, folder)
-    _report(report, paths, as_json)
-
-
-def _report(report: dict[str, Any], paths: Sequence[Path], as_json: bool) -> None:
-    """Print the report, and the files that were written."""
+    paths = [] if folder is None else _write(text, report, endings, folder)
     if as_json:
         print_json({**report, "files": [str(path) for path in paths]})
         return
-    _print(report)
-    if whole := report.get("full_area_um2"):
+    (_print_fpga if fpga else _print)(report)
+    if whole is not None:
         saved = 1 - report["area_um2"] / whole
         print(f"pruned: {saved:.1%} less area than the full interconnect of {whole:,.1f} um2")
     for path in paths:
         print(f"  {path}")
 
 
-def _check_sources(spec_source: str | None, verilog: Path | None, top: str | None) -> None:
-    """Fail unless SPEC is given, or Verilog with its top module."""
+def _check_input(spec_source: str | None, verilog: Path | None, top: str | None) -> None:
+    """Fail unless there is one design."""
     if spec_source is None and verilog is None:
         raise InputError("synth", "SPEC", "must be given, or --verilog and --top in its place")
     if spec_source is not None:
@@ -152,22 +175,62 @@ def _check_sources(spec_source: str | None, verilog: Path | None, top: str | Non
         refuse_given("level", "changes", "needs", message="must be given only with SPEC")
 
 
-def _check(name: str | None, folder: Path) -> None:
+def _check_target(liberty: Sequence[Path], fpga: str | None, route: bool) -> None:
+    """Fail unless there is one technology, and options fit it."""
+    if fpga is None:
+        if not liberty:
+            raise InputError("synth", "--liberty", "must be given, or --fpga in its place")
+        refuse_given("route", message="must be given only with --fpga")
+        return
+    from synth.fpga import ROUTED, find_nextpnr
+    from synth.mapping import find_yosys
+
+    refuse_given("liberty", message="must be left out with --fpga")
+    refuse_given("effort", "sizing", message="must be given only with --liberty")
+    if route and fpga != ROUTED:
+        raise InputError("synth", "--route", f"must be given only with --fpga {ROUTED}, not {fpga}")
+    if not route:
+        refuse_given("clock", message="must be given with --fpga only together with --route")
+    find_yosys()
+    if route:
+        find_nextpnr()
+
+
+def _check(name: str | None, endings: Sequence[str], folder: Path) -> None:
     """Fail if the output files cannot be written to the folder."""
     from gen.write import check_files
 
-    check_files(folder / f"{name}{ending}" for ending in _ENDINGS)
+    check_files(folder / f"{name}{ending}" for ending in endings)
 
 
-def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the mapped Verilog and the report."""
+def _write(mapped: str, report: dict[str, Any], endings: Sequence[str], folder: Path) -> list[Path]:
+    """Write the mapped design and the report."""
     import json
 
     from gen.write import write_files
 
-    texts = (verilog, json.dumps(report, indent=1) + "\n")
-    names = [f"{report['name']}{ending}" for ending in _ENDINGS]
+    texts = (mapped, json.dumps(report, indent=1) + "\n")
+    names = [f"{report['name']}{ending}" for ending in endings]
     return write_files(dict(zip(names, texts, strict=True)), folder)
+
+
+def _print_fpga(report: dict[str, Any]) -> None:
+    """Print the report of an FPGA as text."""
+    print(
+        f"{report['name']}: {report['family']}, {report['memory_bits']:,} bits of memories, "
+        f"{report['memory_bits_in_flip_flops']:,} of them in flip-flops"
+    )
+    rows = [(name, f"{count:,}") for name, count in report["resources"].items()]
+    table("cells", ("resource", "cells"), rows)
+    if routing := report["routing"]:
+        fmax = routing["fmax_mhz"]
+        clock = f"{fmax:.1f} MHz, {routing['clock_ns']:.4g} ns" if fmax else "no path"
+        print(f"placed and routed in {routing['device']}: {clock}")
+        used = [
+            (kind, f"{count:,}", f"{most:,}", f"{count / most:.0%}")
+            for kind, (count, most) in routing["used"].items()
+        ]
+        table("utilization", ("kind", "used", "available", "share"), used)
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ __all__ = ["WORKLOADS", "Recording", "record_workloads"]
 WORKLOADS = {
     "interconnect": ("idle", "random", "all_reduce"),
     "switch": ("idle", "random", "all_reduce"),
-    "mesh": ("idle", "random"),
+    "mesh": ("idle", "random", "all_reduce"),
 }
 """Workloads of each level, which are the tests of its bench ``tb_activity_<level>``."""
 
@@ -36,7 +36,8 @@ class Recording:
         First counted cycle, and the first that is not counted any more.
     counts : Mapping of str to float
         In the window: ``flits`` with data that were delivered, their ``crossings`` of switches or
-        routers, and ``additions`` of numbers.
+        routers, and ``additions`` of numbers; those
+        of a mesh take place in its NPUs.
     values : Mapping of str to Sequence of int or None
         Value of each port in each cycle; None while it has undefined bits.
     """

@@ -180,6 +180,8 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
         "folder",
         "./nangate45",
     ),  # no library, so nothing is mapped
+    "--fpga": ("ecp5", "asic"),  # refused beside --liberty
+    "--route": (),
     "--clock": ("0.853ns", "1GHz"),
     "--top": ("top",),
     "--verilog": ("spec.yaml",),
@@ -343,7 +345,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--liberty",),
         (
             *("--set", "--level", "--clock", "--effort", "--top", "--verilog", "--output"),
-            *("--sizing", "--no-sizing"),
+            *("--sizing", "--no-sizing", "--fpga", "--route"),
         ),
     ),
     "power": (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fred_hw.errors import InputError
-from synth.delays import read_delays
+from synth.delays import Table, look_up, read_delays
 from synth.liberty import read_libraries
 from tests.synth.sloped import sloped_liberty, sloped_libraries
 
@@ -35,6 +35,17 @@ def test_tables_have_all_edges(tmp_path: Path) -> None:
     assert np.allclose(table.values[0], [6 + 1 / 4 + 5 * load for load in (1, 10, 100)])
     assert cells["NAND2"].loads == {"A": (1.0, 1.0), "B": (1.0, 1.0)}
     assert cells["NAND2"].most == {"Y": 1000}
+
+
+def test_look_up_broadcasts_and_is_linear_between_and_beyond_the_points() -> None:
+    table = Table(np.array([0.0, 1.0]), np.array([0.0, 10.0]), np.array([[1.0, 2.0], [3.0, 8.0]]))
+    assert look_up(table, np.array([0.0, 0.5, 2.0]), np.array([5.0, 5.0, 0.0])).tolist() == [
+        1.5,
+        3.5,
+        5.0,
+    ]
+    grid = look_up(table, np.array([[0.0], [1.0]]), np.array([0.0, 10.0, 20.0]))
+    assert grid.tolist() == [[1.0, 2.0, 3.0], [3.0, 8.0, 13.0]]
 
 
 def test_tables_turned_round_are_the_same(tmp_path: Path) -> None:

@@ -34,6 +34,18 @@ def test_what_is_no_name_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert library_path("./nangate45") == Path("nangate45")
 
 
+def test_a_misspelt_name_is_refused_unless_it_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as refused:
+        library_path("nangat45")
+    message = "must be an existing file or the name of a library; did you mean 'nangate45'?"
+    assert str(refused.value) == f"nangat45: {message}"
+    Path("nangat45").touch()
+    assert library_path("nangat45") == Path("nangat45")
+
+
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> list[PackagePath]:
         raise PackageNotFoundError(name)

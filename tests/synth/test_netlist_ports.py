@@ -17,6 +17,13 @@ def test_the_top_module_of_a_pair_is_added_to_the_netlist_of_its_unit() -> None:
     assert netlist_of(UNIT, FILE, "pair", UNIT + PAIR).endswith(PAIR.strip())
 
 
+def test_a_module_whose_name_begins_alike_is_another_one() -> None:
+    longer = UNIT.replace("module unit(", "module unit$x(").replace("[3:0]", "[4:0]")
+    assert netlist_of(longer + UNIT, FILE, "unit", UNIT)
+    dotted = UNIT.replace("module unit(", "module \\un.t (")
+    assert netlist_of(UNIT.replace("unit", "unit") + dotted, FILE, "un.t", UNIT + dotted)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -3,14 +3,18 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
 from synth.activity import Activity, Trace, replay
+from synth.energies import units_of
 from synth.gate_level import gate_level
+from synth.liberty import Libraries
 from synth.power import Power, PowerModel
+from synth.sizable import SizableDesign
 from tests.synth.powered import POWERED, chain, powered_libraries
 from tests.synth.tiny import tiny_libraries
 
@@ -21,13 +25,13 @@ NANO = 1e-9
 
 def trace(a: list[int]) -> Trace:
     """Return a recording of the chain, whose output is the input a cycle later."""
-    return Trace("test", {"a": a}, {"o": [1, *a[:-1]]}, 2, 12)
+    return Trace("test", {"a": a, "o": [1, *a[:-1]]}, 2, 12)
 
 
 def power(folder: Path, a: list[int], clock_ns: float = 1.0) -> Power:
     libraries = powered_libraries(folder)
-    gates = gate_level(chain(), libraries, UNITS)
-    return PowerModel(chain(), gates, libraries).power(replay(gates, trace(a)), clock_ns)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
+    return PowerModel(gates).power(replay(gates, trace(a)), clock_ns)
 
 
 def test_nets_that_change_in_every_cycle_have_the_energy_of_each_transition(tmp_path: Path) -> None:
@@ -63,8 +67,8 @@ def test_power_of_transitions_is_inverse_to_the_clock_period(tmp_path: Path) -> 
 def test_wires_are_those_of_the_default_wire_load_model(tmp_path: Path) -> None:
     """Three nets of one sink have 5 fF: two of them and the clock, which changes twice."""
     libraries = powered_libraries(tmp_path)
-    gates = gate_level(chain(), libraries, UNITS)
-    model = PowerModel(chain(), gates, libraries)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
+    model = PowerModel(gates)
     found = model.power(replay(gates, trace(TOGGLING)), 1.0).total
     assert model.wires is not None and model.wires.name == "SMALL"
     assert found.wires_w == pytest.approx(0.5 * 5e-15 * 4 * 1e9 * (1 + 1 + 2))
@@ -75,8 +79,8 @@ def test_conditions_count_by_how_often_they_hold(tmp_path: Path) -> None:
     leakage_power () { when : "!A"; value : 2; }"""
     text = POWERED.replace("cell_leakage_power : 3;", leakage)
     libraries = powered_libraries(tmp_path, text)
-    gates = gate_level(chain(), libraries, UNITS)
-    model = PowerModel(chain(), gates, libraries)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
+    model = PowerModel(gates)
     held = model.power(replay(gates, trace(HELD)), 1.0)
     toggling = model.power(replay(gates, trace(TOGGLING)), 1.0)
     assert held.modules["last"].leakage_w == pytest.approx(8 * NANO)  # 1 between the inverters
@@ -105,10 +109,9 @@ def test_opensta_reports_twice_the_internal_power_of_outputs(tmp_path: Path) -> 
 
 def test_library_without_energies_is_refused(tmp_path: Path) -> None:
     libraries = tiny_libraries(tmp_path)
-    mapped = chain()
-    gates = gate_level(mapped, libraries, UNITS)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
     with pytest.raises(InputError) as refused:
-        PowerModel(mapped, gates, libraries)
+        PowerModel(gates)
     message = "must be in cells to compute power, not missing in all 2 that are used"
     assert str(refused.value) == f"{tmp_path / 'tiny.lib'}: internal_power: {message}"
 
@@ -116,21 +119,21 @@ def test_library_without_energies_is_refused(tmp_path: Path) -> None:
 def test_numbers_of_energies_are_checked(tmp_path: Path) -> None:
     text = POWERED.replace('rise_power (scalar) { values ("10"); }', "rise_power (scalar) { }", 1)
     libraries = powered_libraries(tmp_path, text)
-    gates = gate_level(chain(), libraries, UNITS)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
     with pytest.raises(InputError, match=r"cell INV: must have numbers in tables of power"):
-        PowerModel(chain(), gates, libraries)
+        PowerModel(gates)
 
 
 def test_library_without_a_voltage_is_refused(tmp_path: Path) -> None:
     libraries = powered_libraries(tmp_path, POWERED.replace("nom_voltage : 2;", ""))
-    gates = gate_level(chain(), libraries, UNITS)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
     with pytest.raises(InputError, match=r"nom_voltage: must be given to compute power$"):
-        PowerModel(chain(), gates, libraries)
+        PowerModel(gates)
 
 
 def test_activity_of_no_cycle_has_no_power_of_transitions(tmp_path: Path) -> None:
     libraries = powered_libraries(tmp_path)
-    gates = gate_level(chain(), libraries, UNITS)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
     activity: Activity = replay(gates, trace(HELD))
     assert activity.toggles.sum() == 0
     assert activity.cycles == 10
@@ -143,20 +146,29 @@ def test_leakages_of_several_supplies_add_up(tmp_path: Path) -> None:
     )
     text = POWERED.replace("area : 1; cell_leakage_power : 3;", f"area : 1; {both}")
     libraries = powered_libraries(tmp_path, text)
-    gates = gate_level(chain(), libraries, UNITS)
-    found = PowerModel(chain(), gates, libraries).power(replay(gates, trace(HELD)), 1.0)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
+    found = PowerModel(gates).power(replay(gates, trace(HELD)), 1.0)
     assert found.total.leakage_w == pytest.approx((8 + 8 + 5) * NANO)
 
 
 def test_a_unit_of_voltage_other_than_1_v_is_refused(tmp_path: Path) -> None:
     libraries = powered_libraries(tmp_path, POWERED.replace('"1V"', '"1mV"'))
     with pytest.raises(InputError, match=r"voltage_unit: must be 1V to compute power, not 1mV$"):
-        PowerModel(chain(), gate_level(chain(), libraries, UNITS), libraries)
+        PowerModel(gate_level(SizableDesign(chain(), libraries), UNITS))
 
 
 def test_a_voltage_in_a_comment_does_not_count(tmp_path: Path) -> None:
     text = POWERED.replace("nom_voltage : 2;", "/* nom_voltage : 9; */ nom_voltage : 2;")
     libraries = powered_libraries(tmp_path, text)
-    gates = gate_level(chain(), libraries, UNITS)
-    found = PowerModel(chain(), gates, libraries).power(replay(gates, trace(HELD)), 1.0)
+    gates = gate_level(SizableDesign(chain(), libraries), UNITS)
+    found = PowerModel(gates).power(replay(gates, trace(HELD)), 1.0)
     assert found.classes["clock"].switching_w == pytest.approx(4e-6)
+
+
+def test_files_of_a_library_must_agree_on_the_voltage(tmp_path: Path) -> None:
+    libraries = powered_libraries(tmp_path)
+    (first,) = libraries.files
+    other = replace(first, path=Path("other.lib"), text=first.text.replace("1nW", "1uW"))
+    assert units_of(Libraries((first, first))) == units_of(libraries)
+    with pytest.raises(InputError, match=r"^other\.lib: units: must have the voltage and the unit"):
+        units_of(Libraries((first, other)))

@@ -27,6 +27,8 @@ def test_power_of_an_all_reduce_is_above_that_of_an_idle_design(fred: Fred, tmp_
     assert busy["total_w"] > 1.2 * idle["total_w"] > 0
     above = (busy["total_w"] - idle["total_w"]) * 64e-9 / 64 * 1e12
     assert rows["all_reduce"]["energy"]["addition_above_idle_pj"] == pytest.approx(above)
+    energy = rows["all_reduce"]["energy"]
+    assert energy["reduced_byte_pj"] == pytest.approx(busy["total_w"] * 64e-9 / 64 * 1e12)
     assert report["wire_load"] == "5K_hvratio_1_1"
     wafer = report["wafer"]
     per_bit = rows["all_reduce"]["energy"]["flit_pj"] * 1e-12 / 8

@@ -148,6 +148,20 @@ def test_folder_in_place_of_a_file_is_refused_before_the_work(
     assert said == f"error: out/{name}_{ending}: must be a file, not a directory"
 
 
+def test_synth_for_an_fpga_counts_cells_and_writes_its_netlist(fred: Fred, place: Path) -> None:
+    (place / "twice.v").write_text(TWICE)
+    given = ("synth", "--verilog", "twice.v", "--top", "twice", "--fpga", "ice40")
+    report = fred.json(*given, "-o", "out")
+    assert report["resources"]["flip-flops"] == report["resources"]["LUTs"] == 1
+    assert (report["memory_bits"], report["routing"]) == (0, None)
+    assert report["files"] == ["out/twice_ice40.json", "out/twice_ice40_synth.json"]
+    netlist = json.loads((place / "out/twice_ice40.json").read_text())
+    kinds = {one["type"] for one in netlist["modules"]["twice"]["cells"].values()}
+    assert kinds == {"SB_DFF", "SB_LUT4"}
+    out = fred.out(*given)
+    assert out.startswith("twice: ice40, 0 bits of memories, 0 of them in flip-flops\n")
+
+
 @pytest.mark.slow
 def test_progress_is_told(
     fred: Fred, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -162,7 +176,31 @@ def test_progress_is_told(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("synth tiny-2", r"fred synth: Missing option '--liberty'\."),
+        ("synth tiny-2", r"synth: --liberty: must be given, or --fpga in its place"),
+        (
+            "synth tiny-2 --liberty tiny.lib --fpga ecp5",
+            r"synth: --liberty: must be left out with --fpga",
+        ),
+        (
+            "synth tiny-2 --fpga ecp",
+            r"--fpga: must be one of ecp5, ice40, xilinx, not 'ecp'; did you mean 'ecp5'\?",
+        ),
+        (
+            "synth tiny-2 --fpga ecp5 --effort area",
+            r"synth: --effort: must be given only with --liberty",
+        ),
+        (
+            "synth tiny-2 --fpga ice40 --route",
+            r"synth: --route: must be given only with --fpga ecp5, not ice40",
+        ),
+        (
+            "synth tiny-2 --fpga ecp5 --clock 9ns",
+            r"synth: --clock: must be given with --fpga only together with --route",
+        ),
+        (
+            "synth tiny-2 --liberty tiny.lib --route",
+            r"synth: --route: must be given only with --fpga",
+        ),
         (
             "synth --liberty tiny.lib",
             r"synth: SPEC: must be given, or --verilog and --top in its place",
@@ -205,7 +243,10 @@ def test_progress_is_told(
         ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
-        ("synth tiny-2 --liberty nangate", r"nangate: must be an existing file, .*"),
+        (
+            "synth tiny-2 --liberty nangate",
+            r"nangate: must be an existing file or the name of a library; did you .*",
+        ),
         ("synth tiny-2 --liberty ./nangate45", r"nangate45: must be an existing file, .*"),
         ("synth tiny-2 --liberty none.lib", r"none\.lib: must be an existing file, .*"),
         (

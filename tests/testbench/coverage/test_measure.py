@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from testbench.cosimulation.cosimulate_interconnect import cosimulate
 
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.coverage.counts import Place
 from testbench.coverage.exclusions import Exclusion
