@@ -98,11 +98,9 @@ class Regression:
 REGRESSIONS = {
     "interconnect": Regression("cosimulate_interconnect:cosimulate", "latency_cycles"),
     "switch": Regression("cosimulate_switch:cosimulate_switch", "switch_latency_cycles"),
-    "endpoint": Regression("cosimulate_endpoint:cosimulate_endpoint", "endpoint_latency_cycles"),
-    "terminator": Regression(
-        "cosimulate_terminator:cosimulate_terminator", "terminator_latency_cycles"
-    ),
-    "router": Regression("cosimulate_router:cosimulate_router"),
+    "endpoint": Regression("cosimulate_pair:cosimulate_endpoint", "endpoint_latency_cycles"),
+    "terminator": Regression("cosimulate_pair:cosimulate_terminator", "terminator_latency_cycles"),
+    "router": Regression("cosimulate_mesh:cosimulate_router"),
 }
 """Regression of each level that has one."""
 

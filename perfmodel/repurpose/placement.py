@@ -13,7 +13,7 @@ import numpy as np
 
 from .arrays import Array, Indices, extra_module
 
-__all__ = ["assign", "contiguous", "energies", "equal_capacities", "layer_cost", "worker_costs"]
+__all__ = ["assign", "contiguous", "energies", "equal_capacities", "worker_costs"]
 
 
 def energies(weights: Array, second_moment: Array) -> Array:
@@ -29,32 +29,6 @@ def energies(weights: Array, second_moment: Array) -> Array:
     squares = np.square(weights)
     norms = squares.sum(axis=tuple(range(2, squares.ndim))) if squares.ndim > 2 else squares
     return 0.5 * second_moment * norms
-
-
-def layer_cost(
-    weights: Array,
-    second_moment: Array,
-    owner: Indices,
-    workers: int,
-    lam0: float,
-    lam1: float,
-) -> Array:
-    """Return the cost of each neuron on each worker, as neuron x worker, in the edge form.
-
-    Parameters
-    ----------
-    weights, second_moment : array
-        See :func:`energies`.
-    owner : array
-        Worker that owns each input.
-    workers : int
-        Number of workers.
-    lam0, lam1 : float
-        Penalties of a kept weight, and of a kept weight whose input is on another worker.
-    """
-    penalty = np.full((len(owner), workers), lam1)
-    penalty[np.arange(len(owner)), owner] = 0.0
-    return worker_costs(energies(weights, second_moment), penalty, lam0)
 
 
 def worker_costs(energy: Array, penalty: Array, lam0: float) -> Array:

@@ -1,10 +1,12 @@
-"""Co-simulation of a mesh: generate it, run its benches, report."""
+"""Co-simulation of a mesh or one of its routers: generate it, run its benches, report."""
 
 from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from fred_hw.checks import check_int
+from fred_hw.errors import InputError
+from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
@@ -14,11 +16,11 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
-__all__ = ["cosimulate_mesh"]
+__all__ = ["cosimulate_mesh", "cosimulate_router"]
 
 
 def cosimulate_mesh(
-    mesh: MeshSpec, work: Path, *, packets: int = 4, **options: Unpack[Options]
+    mesh: MeshSpec, work: Path, *, packets: int = 4, level: str = "mesh", **options: Unpack[Options]
 ) -> SimulationResult:
     """Run the benches of a mesh, with the reference endpoint on all of its links.
 
@@ -30,6 +32,8 @@ def cosimulate_mesh(
         As in :func:`launch`.
     packets : int
         Packets of each pair of endpoints, 1 or more.
+    level : str
+        The mesh as a whole, or ``router``: see :func:`cosimulate_router`.
 
     Raises
     ------
@@ -41,5 +45,31 @@ def cosimulate_mesh(
     check_int("packets", packets, minimum=1)
     endpoint_library()  # raises here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
-    make = partial(kept, generate, mesh, level="mesh")
-    return launch(benches("mesh"), make, mesh.link, work, environment, options)
+    make = partial(kept, generate, mesh, level=level)
+    return launch(benches(level), make, mesh.link, work, environment, options)
+
+
+def cosimulate_router(
+    mesh: MeshSpec, work: Path, *, packets: int = 4, **options: Unpack[Options]
+) -> SimulationResult:
+    """Run the bench of a single router, with the reference endpoint on all of its links.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The router's mesh, with one virtual channel per class between routers.
+    work, packets, options
+        As in :func:`cosimulate_mesh`.
+
+    Raises
+    ------
+    InputError
+        Links between routers have several virtual channels per class, unlike those of endpoints.
+    TypeError, ValueError, SimulatorError
+        As in :func:`cosimulate_mesh`.
+    """
+    channels = mesh.router(DIRECTIONS).protocol.channels
+    if channels > 1:
+        message = "must have one virtual channel per class for simulation of a single router"
+        raise InputError(mesh.name, "routing", f"{message}, not {channels} as {mesh.routing} has")
+    return cosimulate_mesh(mesh, work, packets=packets, level="router", **options)

@@ -36,9 +36,9 @@ def test_both_simulators_are_free() -> None:
     [
         ("interconnect", "cosimulate_interconnect.cosimulate"),
         ("switch", "cosimulate_switch.cosimulate_switch"),
-        ("endpoint", "cosimulate_endpoint.cosimulate_endpoint"),
-        ("terminator", "cosimulate_terminator.cosimulate_terminator"),
-        ("router", "cosimulate_router.cosimulate_router"),
+        ("endpoint", "cosimulate_pair.cosimulate_endpoint"),
+        ("terminator", "cosimulate_pair.cosimulate_terminator"),
+        ("router", "cosimulate_mesh.cosimulate_router"),
     ],
 )
 def test_each_level_has_its_own_regression(

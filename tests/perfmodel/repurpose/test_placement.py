@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.repurpose.placement import assign, contiguous, equal_capacities, layer_cost
+from perfmodel.repurpose.arrays import Array, Indices
+from perfmodel.repurpose.placement import (
+    assign,
+    contiguous,
+    energies,
+    equal_capacities,
+    worker_costs,
+)
 
 CASES = 200
 
@@ -54,11 +61,16 @@ def test_brute_force_of_small_cases_tries_every_placement() -> None:
     assert _brute_force(cost, [2, 2, 2]) == min(every)
 
 
+def elsewhere(owner: Indices, workers: int, lam1: float) -> Array:
+    """Return the penalty of each input on each worker: ``lam1`` on all but its owner."""
+    return np.where(owner[:, None] == np.arange(workers), 0.0, lam1)
+
+
 def test_cost_is_the_least_of_dropped_energy_and_penalties() -> None:
     rng = np.random.default_rng(2)
     weights, second = rng.normal(size=(5, 6)), rng.uniform(0.1, 2, size=6)
     owner = np.array([0, 0, 1, 1, 2, 2])
-    found = layer_cost(weights, second, owner, 3, 0.1, 0.3)
+    found = worker_costs(energies(weights, second), elsewhere(owner, 3, 0.3), 0.1)
     for i, q in product(range(5), range(3)):
         terms = [
             min(0.5 * second[k] * weights[i, k] ** 2, 0.1 + 0.3 * (owner[k] != q)) for k in range(6)
@@ -70,9 +82,8 @@ def test_kernels_count_by_their_frobenius_norm() -> None:
     rng = np.random.default_rng(3)
     kernels = rng.normal(size=(4, 3, 3, 3))
     norms = np.sqrt(np.square(kernels).sum(axis=(2, 3)))
-    second, owner = np.ones(3), np.array([0, 1, 1])
-    found = layer_cost(kernels, second, owner, 2, 0.01, 2.0)
-    assert found == pytest.approx(layer_cost(norms, second, owner, 2, 0.01, 2.0))
+    found = energies(kernels, np.ones(3))
+    assert found == pytest.approx(energies(norms, np.ones(3)))
 
 
 def test_parts_are_equal_and_contiguous() -> None:

@@ -8,7 +8,7 @@ from fred_hw.endpoint.terminator import SEND_CYCLES
 from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.cosimulate_terminator import cosimulate_terminator
+from testbench.cosimulation.cosimulate_pair import cosimulate_terminator
 from testbench.faults.fault import Fault, noticed_by
 from tests.testbench.cases import small
 

@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.cosimulate_endpoint import cosimulate_endpoint
+from testbench.cosimulation.cosimulate_pair import cosimulate_endpoint
 from testbench.faults.fault import noticed_by
 from tests.testbench.cases import SHORT
 

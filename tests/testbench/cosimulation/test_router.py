@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from testbench.cosimulation.cosimulate_router import cosimulate_router
+from testbench.cosimulation.cosimulate_mesh import cosimulate_router
 from tests.fred_hw.specs import MESH, TORUS
 
 pytestmark = pytest.mark.sim
