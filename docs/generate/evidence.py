@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .pages import DOCS
+from .proofs import plain
 
 __all__ = ["SECTIONS", "evidence_page"]
 
@@ -68,7 +69,7 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
         drawn, killed, equivalent = (one[name] for name in _OUTCOMES)
         properties = ", ".join(f"[{name}](proofs.md#{name})" for name in one["properties"])
         yield (
-            f"| `{one['unit']}` | {properties} | {drawn} | {killed} | {equivalent} "
+            f"| {plain(one['unit'])} | {properties} | {drawn} | {killed} | {equivalent} "
             f"| {len(one['survivors'])} | {_share(killed, drawn - equivalent)} |"
         )
     yield ""
@@ -81,7 +82,7 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield "Survivors, each as the options of Yosys' `mutate`:"
         yield ""
-        yield from (f"* `{name}`: `{text}`" for name, text in survivors)
+        yield from (f"* {plain(name)}: `{text}`" for name, text in survivors)
 
 
 def _sources(found: dict[str, Any]) -> Iterator[str]:

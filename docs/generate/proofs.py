@@ -8,7 +8,7 @@ from testbench.formal.verdict import Verdict
 
 from .pages import DOCS
 
-__all__ = ["RESULTS", "proofs_page"]
+__all__ = ["RESULTS", "plain", "proofs_page"]
 
 RESULTS = DOCS / "figures/proofs.json"
 """The results, as `fred formal --output` wrote them."""
@@ -61,12 +61,12 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
     for one in found["properties"]:
         killed = one["killed_after"]
         yield (
-            f"| [{one['name']}](#{one['name']}) | {_plain(one['unit'])} | {Verdict(**one).depth} "
+            f"| [{one['name']}](#{one['name']}) | {plain(one['unit'])} | {Verdict(**one).depth} "
             f"| {killed} | {one['seconds']:.1f} |"
         )
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return a name as plain text of Markdown."""
     return name.replace("_", r"\_")
 

@@ -58,7 +58,7 @@ def test_score_leaves_out_equivalent_mutants(tmp_path: Path) -> None:
     page = evidence_page(tmp_path)
     assert "The score is 75.0 %" in page
     assert "(proofs.md#fifo-keeps-order) | 10 | 6 | 2 | 2 | 75.0 % |" in page
-    assert "* `fifo`: `-mode const0`" in page
+    assert "* fifo: `-mode const0`" in page
 
 
 def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
