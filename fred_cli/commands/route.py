@@ -1,6 +1,5 @@
 """Command `fred route`."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,27 +121,20 @@ def command(
     conflicts = _conflicts(max_conflicts, effort)
     of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
     of_switches["--only"] = needs
-    fabric = partial(
-        route_fabric,
-        source=spec_source,
-        changes=changes,
-        strategy=strategy,
-        size=size or "64KiB",
-        output=output,
-        as_json=as_json,
-    )
+    given = spec_source, changes, strategy, size or "64KiB", output, as_json
     if is_mesh(spec_source):
         _refuse(of_switches, "a switch, not a mesh")
         unwanted = {"--generation": generation, "--certify": certificate}
         _refuse(unwanted, "a switch or a wafer, not a mesh")
         _refuse({"--collectives": collectives}, "a wafer, not a mesh")
-        fabric("mesh", algorithm=algorithm or "auto")
+        route_fabric("mesh", *given, algorithm=algorithm or "auto")
         return 0
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
         whole = collectives or COLLECTIVES[0]
-        fabric("wafer", certificate=certificate, generation=number, collectives=whole)
+        more = {"generation": number, "collectives": whole}
+        route_fabric("wafer", *given, certificate, **more)
         return 0
     # Report errors in the file before those in options.
     spec = read_pruned(spec_source, changes, needs)

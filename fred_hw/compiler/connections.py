@@ -56,7 +56,7 @@ def every_connection(kind: str, middle_switches: int) -> frozenset[Connection]:
 
 
 def kept_connections(
-    kind: str, middle_switches: int, kept: Iterable[Connection] | None
+    unit: str, kind: str, middle_switches: int, kept: Iterable[Connection] | None
 ) -> tuple[frozenset[Connection], str]:
     """Return connections to keep, all by default, and a suffix for names, empty for all.
 
@@ -66,10 +66,11 @@ def kept_connections(
         The micro-switch cannot make one of them, or there are none.
     """
     every = every_connection(kind, middle_switches)
-    found = every if kept is None else frozenset(kept)
+    if kept is None:
+        return every, ""
+    found = frozenset(kept) if isinstance(kept, Iterable) else frozenset()
     if not found or not found <= every:
-        allowed = f"some of {sorted(every)}"
-        raise ValueError(f"{kind} connections must be {allowed}, not {sorted(found)}")
+        raise ValueError(f"{unit} connections must be some of {sorted(every)}, not {kept!r}")
     return found, "" if found == every else f"_only_{crc32(repr(sorted(found)).encode()):08x}"
 
 

@@ -141,7 +141,9 @@ class RMicroswitch(_Reducing):
         self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
     ) -> None:
         self.spec = check_spec("RMicroswitch", spec)
-        self.connections, kept = kept_connections("R", spec.middle_switches, connections)
+        self.connections, kept = kept_connections(
+            "RMicroswitch", "R", spec.middle_switches, connections
+        )
         self.unit_name = f"r_microswitch_m{spec.middle_switches}_{spec.suffix()}" + kept
         super().__init__()
 
@@ -186,7 +188,9 @@ class RDMicroswitch(_Reducing):
         self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
     ) -> None:
         self.spec = check_spec("RDMicroswitch", spec)
-        self.connections, kept = kept_connections("RD", spec.middle_switches, connections)
+        self.connections, kept = kept_connections(
+            "RDMicroswitch", "RD", spec.middle_switches, connections
+        )
         self.unit_name = f"rd_microswitch_{spec.suffix()}" + kept
         super().__init__()
 
@@ -232,7 +236,9 @@ class DMicroswitch(Unit):
         self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
     ) -> None:
         self.spec = check_spec("DMicroswitch", spec)
-        self.connections, kept = kept_connections("D", spec.middle_switches, connections)
+        self.connections, kept = kept_connections(
+            "DMicroswitch", "D", spec.middle_switches, connections
+        )
         self.unit_name = (
             f"d_microswitch_m{spec.middle_switches}_{spec.suffix(reduces=False)}" + kept
         )

@@ -50,7 +50,9 @@ class Demultiplexer(Unit):
         self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
     ) -> None:
         self.spec = check_spec("Demultiplexer", spec)
-        self.connections, kept = kept_connections("demux", spec.middle_switches, connections)
+        self.connections, kept = kept_connections(
+            "Demultiplexer", "demux", spec.middle_switches, connections
+        )
         self.unit_name = f"demultiplexer_m{spec.middle_switches}_{spec.suffix()}" + kept
         super().__init__()
 
@@ -102,7 +104,9 @@ class Multiplexer(Unit):
         self, *, spec: SwitchSpec, connections: Iterable[Connection] | None = None
     ) -> None:
         self.spec = check_spec("Multiplexer", spec)
-        self.connections, kept = kept_connections("mux", spec.middle_switches, connections)
+        self.connections, kept = kept_connections(
+            "Multiplexer", "mux", spec.middle_switches, connections
+        )
         self.unit_name = f"multiplexer_m{spec.middle_switches}_{spec.suffix(reduces=False)}" + kept
         super().__init__()
 

@@ -77,6 +77,7 @@ def arguments(unit: type[Unit], spec: SwitchSpec) -> dict[str, Any]:
     """Return what makes a unit, not one of a lane."""
     given = sizes_of_units(spec)
     given |= {"registers": switch_map(spec)} if unit is AxiLiteRegisters else {}
+    given |= {"connections": None}  # all connections of a micro-switch
     names = inspect.signature(unit).parameters
     unknown = names.keys() - given.keys()
     assert not unknown, f"sizes_of_units has no size for {unknown} of {unit.__name__}"
@@ -137,8 +138,8 @@ def right(unit: type[Unit]) -> dict[str, Any]:
     [(unit, name) for unit, one in CLASSES.items() for name in inspect.signature(one).parameters],
 )
 def test_parameter_that_is_none_is_refused_by_name(unit: str, name: str, bad: object) -> None:
-    if name in ("guarded", "outside") and bad is True:  # which they may be
-        return
+    if (name in ("guarded", "outside") and bad is True) or (name, bad) == ("connections", None):
+        return  # which they may be
     message = rf"^{unit} {name} must .*not {re.escape(repr(bad))}"
     with pytest.raises((TypeError, ValueError), match=message):
         CLASSES[unit](**right(CLASSES[unit]) | {name: bad})

@@ -65,6 +65,6 @@ def test_made_by_joins_configurations_by_path() -> None:
 
 
 def test_a_connection_that_a_microswitch_lacks_is_refused() -> None:
-    message = "mux connections must be some of [(1, 0), (2, 0)], not [(1, 1)]"
+    message = "Multiplexer connections must be some of [(1, 0), (2, 0)], not [(1, 1)]"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        kept_connections("mux", 2, [(1, 1)])
+        kept_connections("Multiplexer", "mux", 2, [(1, 1)])
