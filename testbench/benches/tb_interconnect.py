@@ -216,8 +216,8 @@ async def every_setting_does_what_it_says(dut: Any) -> None:
             yield Stimulus(random_configuration(rng, SPEC.ports, SPEC.middle_switches), flits)
 
     await bench.play(stimuli())
+    # Not counted: timing records have the number of flits of routed configurations.
     await bench.finish(minimum=CONFIGURATIONS)
-    count_flits(bench.board.matched)
 
 
 @test
