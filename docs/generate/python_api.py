@@ -3,7 +3,8 @@
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from fred_hw import load, spec
 from fred_hw.compiler import flows, placement, routing
@@ -71,4 +72,8 @@ def _signature(name: str, item: Any) -> str:
 
 def _without_checks(annotation: Any) -> Any:
     """Return the type of a field whose annotation also has checks."""
-    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    if get_origin(annotation) is Annotated:
+        return _without_checks(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return Union[*map(_without_checks, get_args(annotation))]
+    return annotation

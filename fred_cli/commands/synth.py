@@ -100,8 +100,8 @@ def command(
     """Map SPEC, or any Verilog, to a cell library or an FPGA: area, shortest clock, resources.
 
     With --only and --liberty, the full interconnect is mapped as well, for the area that pruning
-    saves. Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is installed;
-    otherwise the timing is the estimate of Yosys. --route needs the extra fred-hw[fpga].
+    saves. Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is
+    installed; otherwise the timing is the estimate of Yosys. --route needs the extra fred-hw[fpga].
     """
     _check_input(spec_source, verilog, top)
     target_ns = None if clock is None else parse_clock(clock)

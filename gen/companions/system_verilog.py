@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fred_hw.control.registers import WORD_BITS, Register
-from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, KINDS, Kind, absent_fields
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS, Kind, absent_fields
 from gen.any_design import AnyDesign
 from gen.keywords import KEYWORDS
 from gen.level import LEVELS
@@ -71,13 +71,14 @@ def package(design: AnyDesign) -> str:
     """Return a package with constants, kinds, headers, and offsets and fields of registers."""
     spec, registers = design.spec, LEVELS[design.level].registers
     header = header_fields(spec.protocol)
+    circuits = (*spec.protocol.channels.buffers, "control")
     lines = [
         f"// Constants and types of {design.name}; {design.name}_wrapper.sv uses them.",
         f"package {design.name}_pkg;",
         f"  localparam int DATA_WIDTH = {spec.data_width};",
         f"  localparam int PHASES = {spec.protocol.phases};",
         *_enumeration("kind_t", "KIND", KINDS, header["kind"][1]),
-        *_enumeration("circuit_t", "CIRCUIT", CIRCUITS, header["circuit"][1]),
+        *_enumeration("circuit_t", "CIRCUIT", circuits, header["circuit"][1]),
     ]
     for name, (kind, unicast) in _HEADERS.items():
         absent = {*absent_fields(kind, unicast), "crc"}

@@ -6,7 +6,6 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from fred_hw.protocol import DATA_COUNT
 from testbench.agents.line import FaultyLink
 from testbench.models.endpoint import FlitCodec
 
@@ -20,7 +19,7 @@ def recovery(fits: bool = True) -> Any:
 
 
 test, parts_test = recovery(), recovery(MOST == 4)
-channels_test = recovery(MOST > 1 and PROTOCOL.phases >= DATA_COUNT)
+channels_test = recovery(MOST > 1 and PROTOCOL.phases >= len(CHANNELS))
 
 
 async def cycles(bench: PairBench, count: int) -> None:
@@ -100,7 +99,7 @@ async def packets_wait_for_credits_on_every_channel(dut: Any) -> None:
     count = PROTOCOL.buffer_packets
     for circuit in CHANNELS:
         for _ in range(2):  # the second time, limits have moved
-            sink = bench.ends[1].streams[DATA_COUNT + circuit]
+            sink = bench.ends[1].streams[len(CHANNELS) + circuit]
             sink.pause = True
             bench.play(0, circuit, bench.packets(2 * count + 2, MOST), circuit)
             await cycles(bench, 4 * count * MOST)

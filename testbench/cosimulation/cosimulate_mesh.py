@@ -68,7 +68,7 @@ def cosimulate_router(
     TypeError, ValueError, SimulatorError
         As in :func:`cosimulate_mesh`.
     """
-    channels = mesh.router(DIRECTIONS).protocol.channels
+    channels = mesh.router(DIRECTIONS).protocol.channels.each
     if channels > 1:
         message = "must have one virtual channel per class for simulation of a single router"
         raise InputError(mesh.name, "routing", f"{message}, not {channels} as {mesh.routing} has")

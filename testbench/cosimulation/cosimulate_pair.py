@@ -17,7 +17,7 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
-__all__ = ["cosimulate_endpoint", "cosimulate_terminator"]
+__all__ = ["cosimulate_endpoint", "cosimulate_terminator", "pair_of"]
 
 _SHARED = ("clk", "rst")
 
@@ -71,15 +71,25 @@ def cosimulate_terminator(
 
 
 def _endpoints(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
-    return _pair_of(NpuEndpoint(spec=spec), "endpoint_pair", emitter)
+    return pair_of(NpuEndpoint(spec=spec), "endpoint_pair", emitter)
 
 
 def _terminators(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
-    return _pair_of(LinkTerminator(spec=spec), "terminator_pair", emitter)
+    return pair_of(LinkTerminator(spec=spec), "terminator_pair", emitter)
 
 
-def _pair_of(unit: Unit, name: str, emitter: VerilogEmitter) -> Kept:
-    """Generate a unit and a top module with two, whose ports are those of ``a`` and ``b``."""
+def pair_of(unit: Unit, name: str, emitter: VerilogEmitter) -> Kept:
+    """Generate a unit and a top module with two, whose ports are those of ``a`` and ``b``.
+
+    Parameters
+    ----------
+    unit : Unit
+        The unit; used up.
+    name : str
+        Name of the top module.
+    emitter : VerilogEmitter
+        The writer.
+    """
     emitter.add(unit)
     own = module_ports(unit)
     ports: list[Port] = [port for port in own if port[0] in _SHARED]

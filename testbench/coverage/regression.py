@@ -21,13 +21,15 @@ from gen.design import generate
 from gen.emitter import VerilogEmitter
 from gen.ports import module_ports
 from testbench.cosimulation.control import cosimulate_control
-from testbench.cosimulation.cosimulate_endpoint import cosimulate_endpoint
 from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
+from testbench.cosimulation.cosimulate_pair import (
+    cosimulate_endpoint,
+    cosimulate_terminator,
+    pair_of,
+)
 from testbench.cosimulation.cosimulate_switch import cosimulate_switch
-from testbench.cosimulation.cosimulate_terminator import cosimulate_terminator
 from testbench.cosimulation.launch import Options
-from testbench.cosimulation.pair import pair_of
 from testbench.sim.kept import Kept, Written
 from testbench.sim.runner import COVERAGE, SimulationResult
 from testbench.sim.tools import SimulatorError

@@ -34,7 +34,7 @@ def bits_swapped(m: Module, sound: Any, ports: Any) -> None:
 def register_missing(m: Module, sound: Any, ports: Any) -> None:
     """A D micro-switch lacks a register behind its first output."""
     code = ports.configuration[: len(ports.configuration) // 2]
-    valid, data = select(code, ports.i)
+    valid, data = select(code, ports.i, range(1, len(ports.i) + 1))
     drive(m, ports.o[0], valid, data, sound.spec.stage_registers - 1, "early")
 
 

@@ -3,7 +3,6 @@
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.flow_sender import FlowSender
 from fred_hw.endpoint.transmitter import Transmitter
-from fred_hw.protocol import DATA_CIRCUITS
 from testbench.coverage.point import Points, watches
 
 __all__: list[str] = []
@@ -52,8 +51,9 @@ def _flow_receiver(unit: FlowReceiver) -> Points:
 def _transmitter(unit: Transmitter) -> Points:
     """Let a more urgent packet wait at each position of a packet; it is sent next, not at once."""
     flits, points = unit.spec.protocol.packet_flits, dict[str, str]()
-    for low, less in enumerate(DATA_CIRCUITS):
-        for high, more in enumerate(DATA_CIRCUITS[:low]):
+    classes = unit.spec.protocol.channels.names
+    for low, less in enumerate(classes):
+        for high, more in enumerate(classes[:low]):
             for k in range(flits):
                 points[f"{more}_waits_at_flit_{k}_of_{less}"] = (
                     f"i__{high}__waiting && sender_space[{high}] && i__{low}__take && sent == {k}"

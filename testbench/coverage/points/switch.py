@@ -1,6 +1,6 @@
 """Preemption at each position of a packet, and retransmission in each state of the scheduler."""
 
-from fred_hw.protocol import DATA_CIRCUITS, Kind
+from fred_hw.protocol import Kind
 from fred_hw.switch.acknowledger import Acknowledger
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.flow_sequencer import FlowSequencer
@@ -35,8 +35,9 @@ def _scheduler(unit: Scheduler) -> Points:
         "&& service__following == halt__number",
         "unicasts_are_preempted": "preempts && service__online",
     }
-    for low, less in enumerate(DATA_CIRCUITS):
-        for high, more in enumerate(DATA_CIRCUITS[:low]):
+    classes = unit.spec.protocol.channels.names
+    for low, less in enumerate(classes):
+        for high, more in enumerate(classes[:low]):
             points[f"{more}_preempts_{less}"] = (
                 f"preempts && !service__online && service__circuit[{low}] && circuit[{high}]"
             )
