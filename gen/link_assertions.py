@@ -83,6 +83,11 @@ def _control(spec: SwitchSpec) -> str:
     return f"{spec.protocol.header['circuit'].bits}'d{spec.protocol.control}"
 
 
+def _indexed(spec: SwitchSpec) -> int:
+    """Return the entries of an array over buffers: as many as an index of ``circuit`` needs."""
+    return max(spec.protocol.control, (1 << spec.protocol.header["circuit"].bits - 1) + 1)
+
+
 def _data(spec: SwitchSpec) -> str:
     """Return the condition that a flit carries data."""
     chooses = f" || kind == 3'd{ALTERNATE}" if spec.protocol.routes is not None else ""
@@ -156,7 +161,7 @@ def _allowed(spec: SwitchSpec) -> list[str]:
 
 def _session(spec: SwitchSpec) -> list[str]:
     """Return the state of the session: the neighbour's session ID, and the limits it was sent."""
-    buffers, high = len(spec.protocol.buffers), spec.protocol.header["link_sequence"].bits - 1
+    buffers, high = _indexed(spec), spec.protocol.header["link_sequence"].bits - 1
     credited = f"m_credit_circuit != {_control(spec)}"
     return [
         "  // `known`: the neighbour has sent a handshake, with session ID `peer`.",
@@ -274,7 +279,7 @@ def _strict(spec: SwitchSpec) -> list[str]:
         "  logic open;",
         "  logic [3:0] latest;",
         f"  logic [{bits}] first;",
-        f"  logic [{high}:0] following [{len(spec.protocol.buffers)}];",
+        f"  logic [{high}:0] following [{_indexed(spec)}];",
         "  // Outside of the property, since old versions of Verilator read no arrays there.",
         f"  wire [{high}:0] due = following[circuit];",
         f"  wire same = ((s_tuser[{bits}] ^ first) & {HEADER_BITS}'h{fixed:x}) == '0;",

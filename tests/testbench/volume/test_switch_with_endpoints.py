@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 # Planes of tests/testbench/collectives have switches of four and five ports with endpoints, and
 # links of three urgency classes.
-SIZES = ((2, 4), (2, 3), (2, 2), (2, 1), (3, 3), (4, 3))
+SIZES = ((2, 4), (2, 3), (2, 2), (3, 3), (4, 3))
 """Ports and urgency classes."""
 MOST, *OTHERS = (
     SwitchSpec(ports=ports, lanes=2, protocol=ProtocolSpec(urgency_classes=classes))
