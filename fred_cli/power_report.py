@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POWER_LEVELS", "power_report"]
 
-POWER_LEVELS = ("interconnect", "switch", "mesh")
+POWER_LEVELS = ("interconnect", "crossbar", "benes", "switch", "mesh")
 """Levels with workloads."""
 
 _PORTS = 390

@@ -17,7 +17,7 @@ from fred_hw.unit import Unit
 from .flit import Flit, delayed
 from .reducer import Reducer
 
-__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
+__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "Reducing", "drive", "select"]
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
@@ -28,7 +28,7 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
     ]
 
 
-class _Reducing(Unit):
+class Reducing(Unit):
     """Common base of R and RD: a reducer that can also pass its inputs, and a crossing.
 
     The first registers of the crossing are in front of it, where an R micro-switch needs two of
@@ -79,7 +79,7 @@ class _Reducing(Unit):
             drive(m, o, any_of(takes), data, spec.stage_registers - 1, f"o{index}")
 
 
-class RMicroswitch(_Reducing):
+class RMicroswitch(Reducing):
     """Route each of two inputs to one of m outputs; reduce them if both go to the same.
 
     Parameters
@@ -119,7 +119,7 @@ class RMicroswitch(_Reducing):
         return configuration[:width] == code, configuration[width:] == code
 
 
-class RDMicroswitch(_Reducing):
+class RDMicroswitch(Reducing):
     """Route two inputs to two outputs, reducing, distributing or both.
 
     Parameters
