@@ -21,13 +21,15 @@ from testbench.designs import (
 from testbench.measurement import Say
 from testbench.stimulus.traffic import ROUTERS, random_flows, strategy_phases
 
-from .synthesis import EFFORT, SynthesisMeasurement
+from .synthesis import SynthesisMeasurement
 
 __all__ = ["NetworksMeasurement"]
 
 _LANES: dict[str, Any] = {"format": "fp16", "lanes": 1}
-_PORTS = (4, 8, 16)
+_PORTS = (4, 8)
 _FLOW_SETS = 200
+_CYCLES = 64
+"""Cycles in which activity is counted."""
 _DESIGNS = {"interconnect": interconnect_design, "crossbar": crossbar_design, "benes": benes_design}
 _MAIN = ("adders", "multiplexers", "pipeline")
 
@@ -37,6 +39,8 @@ class NetworksMeasurement(SynthesisMeasurement):
     """Area, clock, power, latency and routed flow sets of FRED_3, FRED_2 and its baselines."""
 
     SCHEMA = "fred-networks/1"
+
+    effort: str = "area"
 
     @cached_property
     def _networks(self) -> dict[str, tuple[str, str, SwitchSpec]]:
@@ -76,16 +80,17 @@ class NetworksMeasurement(SynthesisMeasurement):
     def _measured(self, level: str, spec: SwitchSpec, work: Path) -> dict[str, Any]:
         """Return the figures of a network."""
         source = from_spec(spec, level, spec.name)
-        found = synthesize(source, self.cells, clock_ns=REFERENCE_NS, effort=EFFORT)
+        found = synthesize(source, self.cells, clock_ns=REFERENCE_NS, effort=self.effort)
         power = power_report(
             spec,
             level,
             source,
             found,
             work,
-            cycles=256,
+            cycles=_CYCLES,
             seed=self.seed,
             progress=lambda _: None,
+            workloads=("idle", "all_reduce"),
         )
         test = "every_path_has_the_same_latency"
         latency = cosimulate(spec, work / "latency", level=level, tests=[test], seed=self.seed)

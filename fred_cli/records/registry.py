@@ -338,7 +338,7 @@ ENTRIES = {
     ),
     "networks-fp16x1": Entry(
         "area, clock, power, latency and routing of FRED, crossbars and Benes networks",
-        20,
+        3,
         _OF_NETWORKS,
         _networks,
     ),

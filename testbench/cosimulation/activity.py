@@ -62,6 +62,7 @@ def record_workloads(
     *,
     cycles: int,
     seed: int = 1,
+    workloads: Sequence[str] = (),
 ) -> tuple[str, list[Recording]]:
     """Simulate the workloads of a level; return the simulator, and what the ports carried.
 
@@ -79,6 +80,8 @@ def record_workloads(
         Length of the counted window.
     seed : int
         Seed of all stimulus.
+    workloads : sequence of str
+        Names of workloads; all if empty.
 
     Raises
     ------
@@ -99,7 +102,9 @@ def record_workloads(
     design = kept(generate, spec, level=level)
     bench = f"testbench.benches.tb_activity_{_BENCHES.get(level, level)}"
     recordings = []
-    for name in WORKLOADS[level]:  # each in a simulation of its own, so that nothing is left over
+    for name in (
+        workloads or WORKLOADS[level]
+    ):  # each in a simulation of its own, so that nothing is left over
         options: Options = {"seed": seed, "simulator": "icarus", "tests": [name]}
         result = launch([bench], lambda _: design, link, work, environment, options)
         if result.failures:
