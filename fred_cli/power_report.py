@@ -1,6 +1,6 @@
 """Power of hardware under workloads: synthesis, co-simulation, replay on the netlist, energies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POWER_LEVELS", "power_report"]
 
-POWER_LEVELS = ("interconnect", "switch", "mesh")
+POWER_LEVELS = ("interconnect", "crossbar", "benes", "switch", "mesh")
 """Levels with workloads."""
 
 
@@ -29,6 +29,7 @@ def power_report(
     cycles: int,
     seed: int,
     progress: Callable[[str], None],
+    workloads: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the power of a synthesized design under each workload, as JSON values.
 
@@ -42,8 +43,8 @@ def power_report(
         Folder for logs and recordings of the co-simulation.
     cycles, seed : int
         Length of the counted window, and seed of the stimulus.
-    progress : Callable
-        Called with a description of each step.
+    progress, workloads : Callable, sequence of str
+        Called with a description of each step, and workloads, idle first; all if empty.
 
     Raises
     ------
@@ -65,7 +66,9 @@ def power_report(
     model = PowerModel(gates)
     progress("co-simulating the workloads")
     ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
-    simulator, recordings = record_workloads(spec, level, ports, work, cycles=cycles, seed=seed)
+    simulator, recordings = record_workloads(
+        spec, level, ports, work, cycles=cycles, seed=seed, workloads=workloads
+    )
     rows: list[dict[str, Any]] = []
     for one in recordings:
         progress(f"replaying {one.workload} on the netlist")

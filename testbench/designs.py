@@ -29,6 +29,8 @@ from .sim.kept import kept, source_digest
 __all__ = [
     "CANONICAL",
     "MeasuredDesign",
+    "benes_design",
+    "crossbar_design",
     "endpoint_design",
     "interconnect_design",
     "mesh_design",
@@ -80,6 +82,16 @@ def interconnect_design(spec: SwitchSpec) -> MeasuredDesign:
     return MeasuredDesign(_interconnect, (spec,))
 
 
+def crossbar_design(spec: SwitchSpec) -> MeasuredDesign:
+    """Return a full crossbar with reduction trees."""
+    return MeasuredDesign(_crossbar, (spec,))
+
+
+def benes_design(spec: SwitchSpec) -> MeasuredDesign:
+    """Return a Benes network with adders."""
+    return MeasuredDesign(_benes, (spec,))
+
+
 def switch_design(spec: SwitchSpec) -> MeasuredDesign:
     """Return a whole switch."""
     return MeasuredDesign(_switch, (spec,))
@@ -117,6 +129,14 @@ def plane_design(wafer: WaferSpec) -> MeasuredDesign:
 
 def _interconnect(spec: SwitchSpec) -> list[str]:
     return [kept(generate, spec).verilog]
+
+
+def _crossbar(spec: SwitchSpec) -> list[str]:
+    return [kept(generate, spec, level="crossbar").verilog]
+
+
+def _benes(spec: SwitchSpec) -> list[str]:
+    return [kept(generate, spec, level="benes").verilog]
 
 
 def _switch(spec: SwitchSpec) -> list[str]:

@@ -19,6 +19,7 @@ from .figures import draw_wave
 from .files import files
 from .measured import measured
 from .names import names
+from .networks import HARDWARE_PAGE, draw_networks, networks_page
 from .pages import (
     ATTACKS,
     COMMAND_LINE,
@@ -63,6 +64,7 @@ WHOLE: dict[Path, Callable[[], str]] = {
 _WITH_PARTS: dict[Path, Callable[[], str]] = {
     MESH_PAGE: saturation_page,
     COMMANDS_PAGE: commands_page,
+    HARDWARE_PAGE: networks_page,
     **{REFERENCE / one.page: partial(ports_page, one.page) for one in TABLES},
 }
 """Pages written by hand, some parts of which are written here."""
@@ -76,6 +78,7 @@ def documents() -> dict[Path, str]:
         found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
     found[FIGURES / "mesh-saturation.svg"] = draw_saturation()
+    found[FIGURES / "networks.svg"] = draw_networks()
     found[FIGURES / "idea.svg"] = draw_idea()
     found[FIGURES / "idea-static.svg"] = draw_idea(animated=False)
     found |= {RESULTS / f"{name}.svg": draw_study(name) for name in STUDIES}

@@ -67,6 +67,12 @@ _OF_ESTIMATES = (
     help="Compare FRED and the mesh as hardware: area, clock, latency and work of an all-reduce.",
 )
 @click.option(
+    "--switches",
+    is_flag=True,
+    help="With --hardware: compare FRED with a full crossbar and a Benes network, by ports, with "
+    "the shares of flow sets and phases that route at once.",
+)
+@click.option(
     "--algorithms",
     is_flag=True,
     help="Compare every algorithm that fits, for each collective; the table has the fastest on "
@@ -115,6 +121,7 @@ def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     hardware: bool,
+    switches: bool,
     algorithms: bool,
     patterns: tuple[str, ...],
     sizes: tuple[str, ...],
@@ -139,8 +146,9 @@ def command(
     from studies.readings import read_readings
 
     if hardware:
-        _hardware(csv_file, as_json)
+        _hardware(switches, csv_file, as_json)
         return
+    refuse_given("switches", message="must be given with --hardware")
     if algorithms:
         model = options["network_model"]
         _algorithms(topologies, patterns, sizes, groups, model, protocol, csv_file, as_json)
@@ -168,19 +176,48 @@ def command(
     print_above_peak(row.estimate for row in rows)
 
 
-def _hardware(csv_file: Path | None, as_json: bool) -> None:
-    """Print the hardware comparison of FRED and the mesh."""
+def _hardware(switches: bool, csv_file: Path | None, as_json: bool) -> None:
+    """Print the hardware comparison of FRED and the mesh, or of FRED and other networks."""
+    names = ("topologies", *_OF_ESTIMATES, *_OF_ALGORITHMS, "network_model", "protocol")
+    refuse_given("algorithms", *names, message="must not be given with --hardware")
+    if switches:
+        _switches(csv_file, as_json)
+        return
     from fred_cli.columns.hardware import COLUMNS as HARDWARE
     from fred_cli.hardware_table import hardware_rows
 
-    names = ("topologies", *_OF_ESTIMATES, *_OF_ALGORITHMS, "network_model", "protocol")
-    refuse_given("algorithms", *names, message="must not be given with --hardware")
     rows = hardware_rows()
     HARDWARE.write(rows, csv_file)
     if as_json:
         print_json({"rows": [HARDWARE.json(row, row) for row in rows]})
         return
     HARDWARE.print("FRED and the mesh, twenty NPUs each", rows)
+
+
+def _switches(csv_file: Path | None, as_json: bool) -> None:
+    """Print the record of networks: FRED, crossbars and Benes networks by ports."""
+    from fred_cli.columns.switches import COLUMNS as SWITCHES
+    from fred_hw.files import load_model
+    from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkRecord
+
+    record = load_model(NetworkRecord, SHIPPED_NETWORKS)
+    rows, ports = record.networks, sorted({one.ports for one in record.networks})
+    fronts = {n: [one.network for one in record.front(n)] for n in ports}
+    SWITCHES.write(rows, csv_file)
+    if as_json:
+        found = [SWITCHES.json(row.model_dump(), row) for row in rows]
+        print_json({"rows": found, "fronts": [{"ports": n, "networks": fronts[n]} for n in ports]})
+        return
+    lanes = f"{record.lanes} lane{'s' if record.lanes > 1 else ''} of {record.format.upper()}"
+    how = f"{record.library}, effort {record.effort}, {record.target_clock_ns:g} ns"
+    SWITCHES.print(f"Networks with {lanes}: {how}", rows)
+    print(
+        "  other: neither adders, pipeline nor multiplexers; mW: an all-reduce of all ports at "
+        f"{record.target_clock_ns:g} ns;\n  flow sets, phases: share of {record.flow_sets} random "
+        "flow sets and of phases of strategies that route at once"
+    )
+    for n in ports:
+        print(f"  Pareto front of latency, area and clock, {n} ports: {', '.join(fronts[n])}")
 
 
 def _algorithms(

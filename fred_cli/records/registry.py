@@ -172,6 +172,12 @@ def _areas() -> Any:
     return AreasMeasurement(root=ROOT)
 
 
+def _networks() -> Any:
+    from fred_cli.records.networks import NetworksMeasurement
+
+    return NetworksMeasurement()
+
+
 def _adders() -> Any:
     from fred_cli.records.adders import AddersMeasurement
 
@@ -226,6 +232,12 @@ _OF_AREAS = Kind(
     "switches, router and endpoint",
     ("format", *_CELLS),
     "perfmodel.switch_timing.areas:AreaRecord",
+)
+_OF_NETWORKS = Kind(
+    "yosys",
+    "interconnects, crossbars and Benes networks",
+    ("format", *_CELLS, "seed", "flow_sets"),
+    "perfmodel.switch_timing.networks:NetworkRecord",
 )
 _OF_ADDERS = Kind("yosys", "interconnects", ("ports", *_CELLS), "fred_hw.adder_delays:AdderDelays")
 
@@ -323,6 +335,12 @@ ENTRIES = {
         60,
         _OF_AREAS,
         _areas,
+    ),
+    "networks-fp16x1": Entry(
+        "area, clock, power, latency and routing of FRED, crossbars and Benes networks",
+        3,
+        _OF_NETWORKS,
+        _networks,
     ),
     "adders": Entry(
         "clock of adders by operation, format and depth, which clock_ns follows",

@@ -21,9 +21,16 @@ LIBRARY, EFFORT = "nangate45", "speed"
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisMeasurement(Measurement):
-    """A measurement of clocks or areas with effort ``EFFORT`` and the cells of ``LIBRARY``."""
+    """A measurement of clocks or areas with the cells of ``LIBRARY``.
+
+    Parameters
+    ----------
+    effort : str
+        Effort of the mapping.
+    """
 
     simulators: tuple[str, ...] = ()
+    effort: str = EFFORT
 
     @cached_property
     def cells(self) -> Libraries:
@@ -42,7 +49,7 @@ class SynthesisMeasurement(Measurement):
             "library": LIBRARY,
             "libraries": {one.path.name: one.sha256 for one in self.cells.files},
             "tools": self.tools(),
-            "effort": EFFORT,
+            "effort": self.effort,
         }
 
     def other_inputs(self, record: Any) -> Iterator[str]:

@@ -20,7 +20,7 @@ from fred_hw.unit import Unit
 from .flit import Flit, delayed, idle
 from .reducer import Reducer
 
-__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
+__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "Reducing", "drive", "select"]
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
@@ -31,7 +31,7 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
     ]
 
 
-class _Reducing(Unit):
+class Reducing(Unit):
     """Common base of R and RD: a reducer that can also pass its inputs, and a crossing.
 
     The first registers of the crossing are in front of it, where an R micro-switch needs two of
@@ -110,7 +110,7 @@ class _Reducing(Unit):
                 idle(m, o)
 
 
-class RMicroswitch(_Reducing):
+class RMicroswitch(Reducing):
     """Route each of two inputs to one of m outputs; reduce them if both go to the same.
 
     Parameters
@@ -158,7 +158,7 @@ class RMicroswitch(_Reducing):
         return configuration[:width] == code, configuration[width:] == code
 
 
-class RDMicroswitch(_Reducing):
+class RDMicroswitch(Reducing):
     """Route two inputs to two outputs, reducing, distributing or both.
 
     Parameters

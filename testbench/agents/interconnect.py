@@ -12,9 +12,8 @@ from typing import Any
 
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from fred_hw.compiler.configuration import Configuration
 from fred_hw.spec import SwitchSpec
-from testbench.models.golden import Words, deliver, lanes_of, word_of
+from testbench.models.golden import AnyConfiguration, Words, deliver, lanes_of, word_of
 
 from .outputs import start_clock
 
@@ -27,13 +26,13 @@ class Stimulus:
 
     Parameters
     ----------
-    configuration : Configuration
+    configuration : Configuration, CrossbarConfiguration or BenesConfiguration
         State of the micro-switches for the flits of this cycle.
     flits : Sequence of int or None
         Flit of each input port, or None.
     """
 
-    configuration: Configuration
+    configuration: AnyConfiguration
     flits: Sequence[int | None]
 
 
@@ -46,7 +45,7 @@ class Source:
         self.data = [dut[f"i__{port}__data"] for port in range(spec.ports)]
         # Before the first write the offered values are unknown.
         self.shown: list[int] = [1] * spec.ports
-        self.configuration: Configuration | None = None
+        self.configuration: AnyConfiguration | None = None
 
     def clear(self) -> None:
         """Drive no flits."""

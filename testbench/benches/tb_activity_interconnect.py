@@ -1,4 +1,4 @@
-"""cocotb workloads of the interconnect, recorded for its power."""
+"""cocotb workloads of the interconnect and its baselines, recorded for its power."""
 
 import os
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from fred_hw.compiler.flows import Flow
 from testbench.agents.interconnect import Stimulus
 from testbench.agents.recorder import Recorder
-from testbench.stimulus.traffic import flits_for, routed, routed_random_flows
+from testbench.stimulus.traffic import ROUTERS, flits_for, random_run
 
-from .tb_interconnect import SPEC, started, test
+from .tb_interconnect import LEVEL, SPEC, started, test
 
 CYCLES = int(os.environ["FRED_CYCLES"])
 PER_CONFIGURATION = 16
@@ -19,7 +19,7 @@ async def recorded(dut: Any, name: str) -> None:
     recorder = Recorder(dut, name)
     bench, rng = await started(dut)
     flows = [Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))]
-    configuration = routed(flows, SPEC)
+    configuration = ROUTERS[LEVEL](flows, SPEC)
     assert configuration is not None
     before = sums = 0
     for cycle in range(CYCLES // 4 + CYCLES):
@@ -27,7 +27,7 @@ async def recorded(dut: Any, name: str) -> None:
             recorder.begin()
             before, sums = bench.board.matched, 0
         if name == "random" and cycle % PER_CONFIGURATION == 0:
-            flows, configuration = routed_random_flows(rng, SPEC)
+            flows, configuration = random_run(rng, SPEC, LEVEL)
         await bench.step(Stimulus(configuration, flits_for(rng, SPEC, flows)))
         sums += sum(len(flow.inputs) - 1 for flow in flows)
     flits = bench.board.matched - before

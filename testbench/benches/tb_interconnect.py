@@ -1,4 +1,4 @@
-"""cocotb tests of the interconnect: bit-exact data, one latency, full rate."""
+"""cocotb tests of the interconnect and its baselines: bit-exact data, one latency, full rate."""
 
 import os
 import random
@@ -10,22 +10,23 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.collectives import COLLECTIVES
-from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
 from testbench.agents.interconnect import InterconnectBench, Stimulus
 from testbench.agents.measurements import count_flits, record
+from testbench.models.golden import AnyConfiguration
 from testbench.stimulus.traffic import (
+    ROUTERS,
     collective_runs,
     flits_for,
     random_configuration,
     random_flit,
-    routed,
-    routed_random_flows,
+    random_run,
     strategy_runs,
 )
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
+LEVEL = os.environ.get("FRED_LEVEL", "interconnect")
 FLITS = int(os.environ.get("FRED_FLITS", "20"))  # per configuration
 CONFIGURATIONS = int(os.environ.get("FRED_CONFIGURATIONS", "40"))  # per random test
 Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # names appear in the results
@@ -42,7 +43,7 @@ async def started(dut: Any) -> tuple[InterconnectBench, random.Random]:
 def runs(
     rng: random.Random,
     flows: tuple[Flow, ...] | list[Flow],
-    configuration: Configuration,
+    configuration: AnyConfiguration,
     cycles: int,
     busy: float = 1.0,
 ) -> Iterator[Stimulus]:
@@ -56,7 +57,7 @@ def runs(
 async def collective_delivers(dut: Any, kind: Any) -> None:
     bench, rng = await started(dut)
     # Each step follows closely on the previous one.
-    for flows, configuration in collective_runs(rng, SPEC, kind.value):
+    for flows, configuration in collective_runs(rng, SPEC, kind.value, LEVEL):
         await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4)))
     await bench.finish()
     count_flits(bench.board.matched)
@@ -66,7 +67,7 @@ async def collective_delivers(dut: Any, kind: Any) -> None:
 async def phases_of_strategies_deliver(dut: Any) -> None:
     bench, rng = await started(dut)
     concurrent = 0
-    for _, flows, configuration in strategy_runs(SPEC):
+    for _, flows, configuration in strategy_runs(SPEC, LEVEL):
         concurrent = max(concurrent, len(flows))
         await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
     assert concurrent >= SPEC.ports // 2
@@ -78,7 +79,7 @@ async def phases_of_strategies_deliver(dut: Any) -> None:
 async def random_flow_sets_deliver(dut: Any) -> None:
     bench, rng = await started(dut)
     for _ in range(CONFIGURATIONS):
-        flows, configuration = routed_random_flows(rng, SPEC)
+        flows, configuration = random_run(rng, SPEC, LEVEL)
         await bench.play(runs(rng, flows, configuration, FLITS, busy=rng.choice((0.3, 0.9, 1.0))))
     await bench.finish(minimum=CONFIGURATIONS)
     count_flits(bench.board.matched)
@@ -87,7 +88,7 @@ async def random_flow_sets_deliver(dut: Any) -> None:
 @test
 async def configuration_changes_between_two_flits(dut: Any) -> None:
     bench, rng = await started(dut)
-    pool = [routed_random_flows(rng, SPEC) for _ in range(CONFIGURATIONS)]
+    pool = [random_run(rng, SPEC, LEVEL) for _ in range(CONFIGURATIONS)]
 
     def stimuli() -> Iterator[Stimulus]:
         for _ in range(CONFIGURATIONS * FLITS):
@@ -115,7 +116,7 @@ async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> i
     pairs = []
     for distance in (0, 1):
         flows = [Flow((p,), ((p + distance) % SPEC.ports,)) for p in range(SPEC.ports)]
-        configuration = routed(flows, SPEC)
+        configuration = ROUTERS[LEVEL](flows, SPEC)
         assert configuration is not None
         pairs.append((flows, configuration))
     stimuli = [
@@ -139,12 +140,12 @@ async def every_path_has_the_same_latency(dut: Any) -> None:
     for source in range(SPEC.ports):
         for target in range(SPEC.ports):
             flow = Flow((source,), (target,))
-            configuration = routed([flow], SPEC)
+            configuration = ROUTERS[LEVEL]([flow], SPEC)
             assert configuration is not None
             await bench.follow(runs(rng, [flow], configuration, 1))
         await bench.arrive()
     everyone = Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))
-    configuration = routed([everyone], SPEC)
+    configuration = ROUTERS[LEVEL]([everyone], SPEC)
     assert configuration is not None
     await bench.play(runs(rng, [everyone], configuration, 1))
     latency = await bench.finish(minimum=SPEC.ports**2 + SPEC.ports)
@@ -163,7 +164,7 @@ async def every_port_carries_a_flit_each_cycle(dut: Any) -> None:
     everyone = [Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))]
     rates = []
     for flows in (permutation, everyone):
-        configuration = routed(flows, SPEC)
+        configuration = ROUTERS[LEVEL](flows, SPEC)
         if configuration is None:  # below three, other paths may have to move
             continue
         bench.board.arrivals = [[] for _ in range(SPEC.ports)]
@@ -187,7 +188,7 @@ async def a_part_of_a_reduction_is_never_delivered(dut: Any) -> None:
     bench, rng = await started(dut)
     missing = 0
     for _ in range(CONFIGURATIONS):
-        flows, configuration = routed_random_flows(rng, SPEC)
+        flows, configuration = random_run(rng, SPEC, LEVEL)
         stimuli = []
         for _ in range(FLITS // 2):
             flits = [
@@ -224,7 +225,7 @@ async def every_setting_does_what_it_says(dut: Any) -> None:
 async def reset_loses_what_is_inside_and_nothing_later(dut: Any) -> None:
     bench, rng = await started(dut)
     flows = [Flow((port,), (port,)) for port in range(SPEC.ports)]
-    configuration = routed(flows, SPEC)
+    configuration = ROUTERS[LEVEL](flows, SPEC)
     assert configuration is not None
     for stimulus in runs(rng, flows, configuration, 4):
         await bench.step(stimulus)

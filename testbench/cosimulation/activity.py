@@ -16,12 +16,19 @@ from .launch import Options, launch
 
 __all__ = ["WORKLOADS", "Recording", "record_workloads"]
 
+_NETWORK = ("idle", "random", "all_reduce")
+
 WORKLOADS = {
-    "interconnect": ("idle", "random", "all_reduce"),
+    "interconnect": _NETWORK,
+    "crossbar": _NETWORK,
+    "benes": _NETWORK,
     "switch": ("idle", "random", "all_reduce"),
     "mesh": ("idle", "random", "all_reduce"),
 }
-"""Workloads of each level, which are the tests of its bench ``tb_activity_<level>``."""
+"""Workloads of each level, which are the tests of its bench."""
+
+_BENCHES = dict.fromkeys(("crossbar", "benes"), "interconnect")
+"""Levels with the bench of another level; others have ``tb_activity_<level>``."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ def record_workloads(
     *,
     cycles: int,
     seed: int = 1,
+    workloads: Sequence[str] = (),
 ) -> tuple[str, list[Recording]]:
     """Simulate the workloads of a level; return the simulator, and what the ports carried.
 
@@ -73,26 +81,31 @@ def record_workloads(
         Length of the counted window.
     seed : int
         Seed of all stimulus.
+    workloads : sequence of str
+        Names of workloads; all if empty.
 
     Raises
     ------
     SimulatorError
         The simulator is not installed or failed, or what arrived was wrong.
     """
-    if level != "interconnect":
+    if WORKLOADS[level] is not _NETWORK:
         endpoint_library()  # raises here rather than inside the simulation
     work.mkdir(parents=True, exist_ok=True)
     link = spec.link if isinstance(spec, MeshSpec) else spec
     environment = {
         "FRED_CYCLES": cycles,
+        "FRED_LEVEL": level,
         "FRED_PORTS": json.dumps(list(ports)),
         "FRED_RECORDINGS": work.resolve(),
         "FRED_MESH": spec.model_dump_json(),
     }
     design = kept(generate, spec, level=level)
-    bench = f"testbench.benches.tb_activity_{level}"
+    bench = f"testbench.benches.tb_activity_{_BENCHES.get(level, level)}"
     recordings = []
-    for name in WORKLOADS[level]:  # each in a simulation of its own, so that nothing is left over
+    for name in (
+        workloads or WORKLOADS[level]
+    ):  # each in a simulation of its own, so that nothing is left over
         options: Options = {"seed": seed, "simulator": "icarus", "tests": [name]}
         result = launch([bench], lambda _: design, link, work, environment, options)
         if result.failures:

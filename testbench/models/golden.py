@@ -2,36 +2,43 @@
 
 It knows the recursion of FRED_m(P) (FRED, arXiv 2406.19580) and what each micro-switch setting
 means, not how the hardware does it: no cycles, no wires. The order of reductions is that of the
-routed tree, so floating-point results compare bit by bit.
+routed tree, so floating-point results compare bit by bit. The same holds for the two networks that
+FRED is compared with, a crossbar with reduction trees and a Benes network.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import singledispatch
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fred_hw.compiler.benes import BenesConfiguration
 from fred_hw.compiler.configuration import Configuration
+from fred_hw.compiler.reduction_crossbar import CrossbarConfiguration
 from fred_hw.formats.number_format import NumberFormat
 from fred_hw.formats.values import storage
 from fred_hw.spec import SwitchSpec
 
 from .arithmetic import combine
 
-__all__ = ["deliver", "lanes_of", "reduction_of", "walk", "word_of", "words_of"]
+__all__ = ["AnyConfiguration", "deliver", "lanes_of", "reduction_of", "walk", "word_of", "words_of"]
 
 T = TypeVar("T")
 Words = NDArray[np.unsignedinteger]
+AnyConfiguration = Configuration | CrossbarConfiguration | BenesConfiguration
+Both = Callable[[Any, Any], Any]
+"""Reduction of two, either of which may be missing."""
 
 
 def walk(
-    configuration: Configuration, inputs: Sequence[T | None], reduce: Callable[[T, T], T]
+    configuration: AnyConfiguration, inputs: Sequence[T | None], reduce: Callable[[T, T], T]
 ) -> list[T | None]:
     """Return the inputs that each output port receives; None where nothing arrives.
 
     Parameters
     ----------
-    configuration : Configuration
+    configuration : Configuration, CrossbarConfiguration or BenesConfiguration
         State of every micro-switch.
     inputs : Sequence
         Data sent by each input port, None for nothing; as many as there are ports.
@@ -50,14 +57,20 @@ def walk(
     def both(a: T | None, b: T | None) -> T | None:
         return None if a is None or b is None else reduce(a, b)
 
+    return _walk(configuration, inputs, both)
+
+
+@singledispatch
+def _walk(configuration: Any, inputs: Sequence[Any], both: Both) -> list[Any]:
+    raise TypeError(f"configuration must be one of a network, not {configuration!r}")
+
+
+@_walk.register
+def _(configuration: Configuration, inputs: Sequence[Any], both: Both) -> list[Any]:
     if configuration.crossing is not None:
-        first, second = inputs
-        if 3 in configuration.crossing:  # a reduction occupies the whole microswitch
-            return [both(first, second) if code == 3 else None for code in configuration.crossing]
-        choices = (None, first, second)
-        return [choices[code] for code in configuration.crossing]
+        return _crossed(configuration.crossing, inputs, both)
     half = (len(inputs) + 1) // 2
-    middle: list[list[T | None]] = [[None] * half for _ in configuration.subswitches]
+    middle: list[list[Any]] = [[None] * half for _ in configuration.subswitches]
     for pair, (to0, to1) in enumerate(configuration.inputs):
         first, second = inputs[2 * pair], inputs[2 * pair + 1]
         if to0 == to1 and to0:
@@ -69,15 +82,58 @@ def walk(
     if configuration.demux:
         middle[configuration.demux - 1][half - 1] = inputs[-1]
     results = [
-        walk(subswitch, values, reduce)
+        _walk(subswitch, values, both)
         for subswitch, values in zip(configuration.subswitches, middle, strict=True)
     ]
-    outputs: list[T | None] = []
+    outputs: list[Any] = []
     for pair, sources in enumerate(configuration.outputs):
         outputs += [results[source - 1][pair] if source else None for source in sources]
     if configuration.mux is not None:
         outputs.append(results[configuration.mux - 1][half - 1] if configuration.mux else None)
     return outputs
+
+
+def _crossed(codes: tuple[int, int], inputs: Sequence[Any], both: Both) -> list[Any]:
+    """Return the outputs of an RD micro-switch."""
+    first, second = inputs
+    if 3 in codes:  # a reduction occupies the whole microswitch
+        return [both(first, second) if code == 3 else None for code in codes]
+    choices = (None, first, second)
+    return [choices[code] for code in codes]
+
+
+@_walk.register
+def _(configuration: CrossbarConfiguration, inputs: Sequence[Any], both: Both) -> list[Any]:
+    return [_tree(mask, inputs, both) for mask in configuration.taken]
+
+
+def _tree(mask: int, inputs: Sequence[Any], both: Both) -> Any:
+    """Return the reduction of the inputs in a mask: neighbours first, then pairs of pairs."""
+    if len(inputs) == 1:
+        return inputs[0] if mask else None
+    size = 1 << (len(inputs) - 1).bit_length() - 1
+    masks = mask & ((1 << size) - 1), mask >> size
+    found = [
+        _tree(one, part, both)
+        for one, part in zip(masks, (inputs[:size], inputs[size:]), strict=True)
+        if one
+    ]
+    return both(*found) if len(found) == 2 else next(iter(found), None)
+
+
+@_walk.register
+def _(configuration: BenesConfiguration, inputs: Sequence[Any], both: Both) -> list[Any]:
+    return _benes(iter(configuration.selections), inputs, both)
+
+
+def _benes(codes: Iterator[tuple[int, int]], inputs: Sequence[Any], both: Both) -> list[Any]:
+    """Return the outputs of a Benes network, whose micro-switches take the next codes."""
+    pairs = [_crossed(next(codes), inputs[k : k + 2], both) for k in range(0, len(inputs), 2)]
+    if len(inputs) == 2:
+        return pairs[0]
+    upper, lower = (_benes(codes, [pair[side] for pair in pairs], both) for side in range(2))
+    joined = zip(upper, lower, strict=True)
+    return [one for pair in list(joined) for one in _crossed(next(codes), pair, both)]
 
 
 def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
@@ -91,7 +147,7 @@ def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
 
 
 def deliver(
-    spec: SwitchSpec, configuration: Configuration, inputs: Sequence[Words | None]
+    spec: SwitchSpec, configuration: AnyConfiguration, inputs: Sequence[Words | None]
 ) -> list[Words | None]:
     """Return the raw numbers that each output port receives; see :func:`walk`."""
     return walk(configuration, inputs, reduction_of(spec))

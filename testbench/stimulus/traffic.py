@@ -1,29 +1,45 @@
 """Random stimulus for the interconnect: numbers, flow sets, and their routed configurations."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from fred_hw.compiler.benes import route_benes
 from fred_hw.compiler.collectives import collective_steps
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.compiler.reduction_crossbar import route_crossbar
 from fred_hw.compiler.routing import route
 from fred_hw.compiler.shape import subswitch_ports
 from fred_hw.compiler.tracing import flows_of
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.spec import SwitchSpec
+from testbench.models.golden import AnyConfiguration
 
 __all__ = [
+    "ROUTERS",
     "collective_runs",
     "flits_for",
     "needed_runs",
     "random_configuration",
     "random_flit",
     "random_flows",
+    "random_run",
     "routed",
     "routed_random_flows",
+    "strategy_phases",
     "strategy_runs",
 ]
+
+
+Router = Callable[[Sequence[Flow], SwitchSpec], AnyConfiguration | None]
+
+ROUTERS: dict[str, Router] = {
+    "interconnect": lambda flows, spec: routed(flows, spec),
+    "crossbar": lambda flows, spec: route_crossbar(flows, spec.ports),
+    "benes": lambda flows, spec: route_benes(flows, spec.ports)[1],
+}
+"""Routing of flows on each network, by generator level; None if they do not route."""
 
 
 def random_number(rng: random.Random, number_format: NumberFormat) -> int:
@@ -115,15 +131,27 @@ def random_configuration(rng: random.Random, ports: int, middle_switches: int) -
     )
 
 
+def random_run(
+    rng: random.Random, spec: SwitchSpec, level: str
+) -> tuple[list[Flow], AnyConfiguration]:
+    """Return random flows that a network can route; flows are dropped until it can."""
+    if level == "interconnect":
+        return routed_random_flows(rng, spec)
+    flows = random_flows(rng, spec.ports)
+    while (configuration := ROUTERS[level](flows, spec)) is None:
+        flows.pop()
+    return flows, configuration
+
+
 def collective_runs(
-    rng: random.Random, spec: SwitchSpec, kind: str
-) -> Iterator[tuple[tuple[Flow, ...], Configuration]]:
+    rng: random.Random, spec: SwitchSpec, kind: str, level: str = "interconnect"
+) -> Iterator[tuple[tuple[Flow, ...], AnyConfiguration]]:
     """Yield the steps of a collective over several groups, with their configurations."""
     sizes = {2} if kind == "unicast" else {2, spec.ports, rng.randint(2, spec.ports)}
     for size in sorted(sizes):
         members = tuple(sorted(rng.sample(range(spec.ports), size)))
         for flows in collective_steps(kind, members):
-            configuration = routed(flows, spec)
+            configuration = ROUTERS[level](flows, spec)
             assert configuration is not None, f"{kind} over {members} does not route: {flows}"
             yield flows, configuration
 
@@ -135,13 +163,20 @@ def needed_runs(spec: SwitchSpec) -> Iterator[tuple[list[Flow], Configuration]]:
         yield flows_of(configuration), configuration
 
 
-def strategy_runs(spec: SwitchSpec) -> Iterator[tuple[str, tuple[Flow, ...], Configuration]]:
-    """Yield every routable phase of some 3D-parallel strategies that use all ports."""
-    for mp in range(1, spec.ports + 1):
-        for dp in range(1, spec.ports // mp + 1):
-            pp = spec.ports // (mp * dp)
-            strategy = Strategy(mp=mp, dp=dp, pp=pp)
-            for name, flows in phases(strategy, ports=spec.ports).items():
-                configuration = routed(flows, spec)
-                if configuration is not None:
-                    yield f"{strategy} {name}", flows, configuration
+def strategy_phases(ports: int) -> Iterator[tuple[str, tuple[Flow, ...]]]:
+    """Yield every phase of the 3D-parallel strategies that leave the fewest ports unused."""
+    for mp in range(1, ports + 1):
+        for dp in range(1, ports // mp + 1):
+            strategy = Strategy(mp=mp, dp=dp, pp=ports // (mp * dp))
+            for name, flows in phases(strategy, ports=ports).items():
+                yield f"{strategy} {name}", flows
+
+
+def strategy_runs(
+    spec: SwitchSpec, level: str = "interconnect"
+) -> Iterator[tuple[str, tuple[Flow, ...], AnyConfiguration]]:
+    """Yield every phase of :func:`strategy_phases` that a network can route."""
+    for name, flows in strategy_phases(spec.ports):
+        configuration = ROUTERS[level](flows, spec)
+        if configuration is not None:
+            yield name, flows, configuration

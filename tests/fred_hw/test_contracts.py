@@ -38,7 +38,7 @@ from tests.fred_hw.specs import LINK, sizes_of_units
 
 HERE = Path(__file__).parent
 OTHER = SwitchSpec(
-    ports=10,
+    ports=16,
     middle_switches=7,
     lanes=4,
     format="int8",

@@ -312,7 +312,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--compute", "--placement", "--algorithm", "--network-model", "--protocol", "--npu"),
             *("--npu-from", "--as-is", "--csv", "--memory", "--reading", "--energy"),
-            *("--algorithms", "--pattern", "--size", "--group", "--endpoint"),
+            *("--algorithms", "--switches", "--pattern", "--size", "--group", "--endpoint"),
         ),
     ),
     "strategies": (

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.files import load_model
 from perfmodel.collectives.themis.plan import POLICIES
+from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkRecord
 from perfmodel.topology.parse import FABRICS
 from perfmodel.training.compare import compare
 from perfmodel.training.request import read_requests
@@ -232,11 +234,30 @@ def test_orders_of_dimensions_take_the_sizes_that_a_collective_takes(
         )
 
 
+def test_switches_are_those_of_the_record_in_each_output(fred: Fred, tmp_path: Path) -> None:
+    options = ("compare", "--hardware", "--switches")
+    status, out, _ = fred(*options, "--csv", str(tmp_path / "t.csv"))
+    assert status == 0
+    record = load_model(NetworkRecord, SHIPPED_NETWORKS)
+    for one in record.networks:
+        assert re.search(rf"^ *{one.ports} +{one.network} +{one.area_um2:,.0f} ", out, re.M), one
+    found = fred.json(*options)
+    shown = [(row["network"], row["ports"], row["latency_ns"]) for row in found["rows"]]
+    assert shown == [(one.network, one.ports, one.latency_ns) for one in record.networks]
+    for front in found["fronts"]:
+        assert front["networks"] == [one.network for one in record.front(front["ports"])]
+    lines = (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + len(record.networks)
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         ("--size 1MiB", "compare: --size: must be given with --algorithms"),
         ("--algorithms --workload gpt-3", "compare: --workload: must not be given with --algo.*"),
+        ("--switches", "compare: --switches: must be given with --hardware"),
+        ("--algorithms --switches", "compare: --switches: must be given with --hardware"),
+        ("--hardware --switches --size 1MiB", "compare: --size: must not be given with --hardware"),
         ("--algorithms --hardware", "compare: --algorithms: must not be given with --hardware"),
         ("--algorithms --pattern allreduce", r"--pattern: must be .*did you mean 'all_reduce'\?"),
         ("--algorithms --group 0-90", "--group: must hold NPUs 0 to 19 of mesh:5x4, not 20"),

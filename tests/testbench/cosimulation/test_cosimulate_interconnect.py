@@ -67,6 +67,25 @@ def test_needed_configurations_fail_on_hardware_for_others(tmp_path: Path) -> No
     assert [test.passed for test in result.tests] == [False, False]
 
 
+BASELINES = [
+    ("crossbar", {"ports": 5, "format": "fp16", "lanes": 1}),
+    ("benes", {"ports": 4, "format": "fp16", "lanes": 1}),
+    ("benes", {"ports": 8, "format": "int8", "lanes": 1, "stage_registers": 2}),
+]
+
+
+@slow_but_first({f"{level} of {one['ports']}": (level, one) for level, one in BASELINES}, "case")
+def test_baselines_pass_the_regression_of_the_interconnect(
+    case: tuple[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    level, fields = case
+    result = cosimulate(SwitchSpec(**fields), tmp_path, level=level, **EFFORT)
+    assert [test.name for test in result.failures] == []
+    assert result.measurements["throughput_flits_per_cycle"] == 1.0
+    assert result.measurements["reconfiguration_cycles"] == 0
+    assert result.measurements["flits_checked"] > 500
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ports", "middle_switches"), [(16, 3), pytest.param(20, 3, marks=pytest.mark.long), (21, 2)]

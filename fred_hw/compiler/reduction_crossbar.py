@@ -1,0 +1,64 @@
+"""Configuration of a full crossbar with a reduction tree per output; every flow set routes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fred_hw.checks import check_int
+
+from .flows import Flow, check_flows
+
+__all__ = ["CrossbarConfiguration", "route_crossbar"]
+
+
+@dataclass(frozen=True)
+class CrossbarConfiguration:
+    """Inputs that each output reduces.
+
+    Parameters
+    ----------
+    taken : tuple of int
+        Bit mask of the inputs of each output, one per port; 0 for none.
+
+    Raises
+    ------
+    ValueError
+        A mask has bits beyond the ports, or there are fewer than two.
+    """
+
+    taken: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ports = check_int("CrossbarConfiguration ports", len(self.taken), minimum=2)
+        for mask in self.taken:
+            check_int("CrossbarConfiguration mask", mask, minimum=0, maximum=(1 << ports) - 1)
+
+    @property
+    def ports(self) -> int:
+        """Number of ports."""
+        return len(self.taken)
+
+    def pack(self) -> int:
+        """Return the word: the mask of output 0 in the low bits, a bit per port each."""
+        return sum(mask << self.ports * n for n, mask in enumerate(self.taken))
+
+
+def route_crossbar(flows: Iterable[Flow], ports: int) -> CrossbarConfiguration:
+    """Return the configuration of flows that are to be active at the same time.
+
+    Parameters
+    ----------
+    flows : iterable of Flow
+        Flows, disjoint in inputs and in outputs.
+    ports : int
+        Ports, 2 or more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`check_flows`.
+    """
+    taken = [0] * ports
+    for flow in check_flows(flows, ports):
+        for port in flow.outputs:
+            taken[port] = sum(1 << one for one in flow.inputs)
+    return CrossbarConfiguration(tuple(taken))

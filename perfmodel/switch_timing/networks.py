@@ -1,0 +1,118 @@
+"""Records of networks on a chip: FRED and its baselines, synthesized and simulated alike."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from fred_hw.files import FileModel
+
+from .areas import Count, Size
+from .measured_record import as_tuple
+from .record import RECORDS
+
+__all__ = ["SHIPPED_NETWORKS", "NetworkFigures", "NetworkRecord"]
+
+SHIPPED_NETWORKS = RECORDS / "networks-fp16x1.json"
+"""FRED, a crossbar with reduction trees and a Benes network, with one lane of FP16."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class NetworkFigures(FileModel):
+    """Figures of a network with a number of ports, without wires.
+
+    Parameters
+    ----------
+    network, ports : str, int
+        ``FRED_3``, ``FRED_2``, ``crossbar`` or ``benes``, and its ports.
+    name : str
+        Name of its top module.
+    area_um2, clock_ns : float
+        Area of its cells [um2], and its shortest clock period, register to register [ns].
+    flip_flops : int
+        Flip-flops in it.
+    other_share : float
+        Share of the area that is no adder, pipeline register or multiplexer.
+    latency_cycles : int
+        Latency of a flit from port to port, co-simulated [cycles].
+    all_reduce_w : float
+        Power in an all-reduce of all ports at the target clock, a flit per port and cycle [W].
+    random_share, phase_share : float
+        Share of random flow sets, and of phases of strategies, that route at once.
+    verilog_sha256 : str
+        Canonical hash of the Verilog.
+    """
+
+    network: str
+    ports: Annotated[int, Field(ge=2, le=64)]
+    name: str
+    area_um2: Size
+    clock_ns: Size
+    flip_flops: Count
+    other_share: Share
+    latency_cycles: Count
+    all_reduce_w: Size
+    random_share: Share
+    phase_share: Share
+    verilog_sha256: str
+
+    @property
+    def area_per_port_um2(self) -> float:
+        """Area per port [um2]."""
+        return self.area_um2 / self.ports
+
+    @property
+    def latency_ns(self) -> float:
+        """Latency at the shortest clock [ns]."""
+        return self.latency_cycles * self.clock_ns
+
+    def beats(self, other: "NetworkFigures") -> bool:
+        """Whether no figure of latency, area and clock is worse, and one is better."""
+        own, others = ((one.latency_ns, one.area_um2, one.clock_ns) for one in (self, other))
+        return own != others and all(a <= b for a, b in zip(own, others, strict=True))
+
+
+class NetworkRecord(FileModel):
+    """Figures of networks, for one configuration and one library.
+
+    Parameters
+    ----------
+    schema : str
+        ``fred-networks/1``; the field is called ``schema_name`` in Python.
+    format, lanes : str, int
+        Format and lanes of all networks.
+    library : str
+        Description of the cell library.
+    libraries, tools : dict of str to str
+        Hash of each file of the library, and versions of the tools.
+    effort, target_clock_ns : str, float
+        Effort of the mapping, and requested clock period [ns].
+    seed, flow_sets : int
+        Seed of all stimulus, and number of random flow sets.
+    git_commit : str or None
+        Revision of the sources.
+    date, minutes : str, float
+        Day of the measurement, and its processor time [min]; None if unknown.
+    networks : tuple of NetworkFigures
+        Figures by network and ports.
+    """
+
+    schema_name: Annotated[Literal["fred-networks/1"], Field(alias="schema")]
+    format: str
+    lanes: Annotated[int, Field(ge=1)]
+    library: str
+    libraries: dict[str, str]
+    tools: dict[str, str]
+    effort: str
+    target_clock_ns: Size
+    seed: Annotated[int, Field(ge=1)]
+    flow_sets: Annotated[int, Field(ge=1)]
+    git_commit: str | None
+    date: str | None = None
+    minutes: Annotated[float, Field(ge=0)] | None = None
+    networks: Annotated[tuple[NetworkFigures, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+
+    def front(self, ports: int) -> tuple[NetworkFigures, ...]:
+        """Return the networks of a number of ports that no other one beats."""
+        found = [one for one in self.networks if one.ports == ports]
+        return tuple(one for one in found if not any(other.beats(one) for other in found))

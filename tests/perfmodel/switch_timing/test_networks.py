@@ -1,0 +1,59 @@
+"""Tests of perfmodel.switch_timing.networks: the shipped record, and its Pareto front."""
+
+import pytest
+
+from fred_hw.files import load_model
+from fred_hw.spec import SwitchSpec
+from gen.level import LEVELS
+from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkFigures, NetworkRecord
+
+LEVEL = {"FRED_3": "interconnect", "FRED_2": "interconnect"}
+
+
+@pytest.fixture(scope="module")
+def record() -> NetworkRecord:
+    return load_model(NetworkRecord, SHIPPED_NETWORKS)
+
+
+def test_measured_latencies_are_those_of_the_levels(record: NetworkRecord) -> None:
+    for one in record.networks:
+        spec = SwitchSpec(ports=one.ports, format=record.format, lanes=record.lanes)
+        level = LEVELS[LEVEL.get(one.network, one.network)]
+        assert one.latency_cycles == level.latency_cycles(spec), one
+
+
+def test_fred_is_smaller_than_the_crossbar_from_eight_ports_on(record: NetworkRecord) -> None:
+    areas = {(one.network, one.ports): one.area_per_port_um2 for one in record.networks}
+    ports = {n for _, n in areas if n >= 8}
+    assert ports
+    for n in ports:
+        assert areas["FRED_3", n] < areas["crossbar", n]
+
+
+def test_a_crossbar_routes_everything_and_fred_3_more_than_fred_2(record: NetworkRecord) -> None:
+    found = {(one.network, one.ports): one for one in record.networks}
+    for n in {one.ports for one in record.networks}:
+        three, two, benes = (found[name, n] for name in ("FRED_3", "FRED_2", "benes"))
+        assert (found["crossbar", n].random_share, found["crossbar", n].phase_share) == (1, 1)
+        assert 1 >= three.random_share >= two.random_share
+        assert benes.random_share >= two.random_share
+        assert benes.phase_share >= two.phase_share
+
+
+def changed(one: NetworkFigures, **fields: float) -> NetworkFigures:
+    return NetworkFigures.model_validate(one.model_dump() | fields)
+
+
+def test_a_network_beats_another_one_if_no_figure_is_worse(record: NetworkRecord) -> None:
+    one = record.networks[0]
+    assert changed(one, area_um2=one.area_um2 - 1).beats(one)
+    assert not one.beats(one)
+    assert not changed(one, area_um2=1.0, latency_cycles=99).beats(one)
+    assert not changed(one, area_um2=1.0, clock_ns=99.0).beats(one)
+
+
+def test_the_front_leaves_out_what_is_beaten(record: NetworkRecord) -> None:
+    first = record.networks[0]
+    worse = changed(first, area_um2=first.area_um2 + 1)
+    both = record.model_copy(update={"networks": (first, worse)})
+    assert both.front(first.ports) == (first,)
