@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 
 from fred_cli.power_report import power_report
 from fred_hw.adder_delays import REFERENCE_NS

@@ -27,7 +27,7 @@ WORKLOADS = {
 }
 """Workloads of each level, which are the tests of its bench."""
 
-_BENCHES = dict.fromkeys(("crossbar", "benes"), "interconnect")
+_BENCHES: dict[str, str] = dict.fromkeys(("crossbar", "benes"), "interconnect")
 """Levels with the bench of another level; others have ``tb_activity_<level>``."""
 
 
