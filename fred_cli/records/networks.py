@@ -7,12 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from testbench.cosimulation.cosimulate_interconnect import cosimulate
-
 from fred_cli.power_report import power_report
 from fred_hw.adder_delays import REFERENCE_NS
 from fred_hw.spec import SwitchSpec
 from synth.synthesis import from_spec, synthesize
+from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.designs import (
     MeasuredDesign,
     benes_design,

@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from fred_hw.compiler.connections import BOTH
 from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -41,6 +42,7 @@ class Join(Reducing):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Join", spec)
+        self.connections = frozenset((source, 0) for source in (1, 2, BOTH))
         self.unit_name = f"join_{spec.suffix()}"
         super().__init__()
 

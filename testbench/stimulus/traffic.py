@@ -3,12 +3,12 @@
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from fred_hw.compiler.benes import route_benes
+from fred_hw.compiler.benes import BenesConfiguration, route_benes, switch_count
 from fred_hw.compiler.collectives import collective_steps
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
-from fred_hw.compiler.reduction_crossbar import route_crossbar
+from fred_hw.compiler.reduction_crossbar import CrossbarConfiguration, route_crossbar
 from fred_hw.compiler.routing import route
 from fred_hw.compiler.shape import subswitch_ports
 from fred_hw.compiler.tracing import flows_of
@@ -106,8 +106,18 @@ def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow
         flows.pop(rng.choice(result.conflict) if result.conflict else -1)
 
 
-def random_configuration(rng: random.Random, ports: int, middle_switches: int) -> Configuration:
-    """Return a configuration whose micro-switches have independent random settings."""
+def random_configuration(rng: random.Random, spec: SwitchSpec, level: str) -> AnyConfiguration:
+    """Return a configuration of a network, all of whose settings are independent and random."""
+    ports = spec.ports
+    if level == "crossbar":
+        return CrossbarConfiguration(tuple(rng.getrandbits(ports) for _ in range(ports)))
+    if level == "benes":
+        settings = ((rng.randrange(4), rng.randrange(4)) for _ in range(switch_count(ports)))
+        return BenesConfiguration(ports, tuple(settings))
+    return _random_settings(rng, ports, spec.middle_switches)
+
+
+def _random_settings(rng: random.Random, ports: int, middle_switches: int) -> Configuration:
     if ports == 2:
         return Configuration(2, middle_switches, crossing=(rng.randint(0, 3), rng.randint(0, 3)))
 
@@ -124,7 +134,7 @@ def random_configuration(rng: random.Random, ports: int, middle_switches: int) -
         inputs=pairs(),
         demux=code() if ports % 2 else None,
         subswitches=tuple(
-            random_configuration(rng, inner, middle_switches) for _ in range(middle_switches)
+            _random_settings(rng, inner, middle_switches) for _ in range(middle_switches)
         ),
         outputs=pairs(),
         mux=code() if ports % 2 else None,

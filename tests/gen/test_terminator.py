@@ -26,7 +26,8 @@ def test_files_are_those_that_are_foretold() -> None:
     files = design().files()
     assert list(files) == file_names(SPEC, "terminator")
     endings = {name.removeprefix("terminator_w8_p2_link") for name in files}
-    assert endings == {".v", ".json", ".core", ".xml", ".sdc", ".vlt", "_tb.v"}
+    plain = {".v", ".json", ".core", ".xml", ".sdc", ".vlt", "_tb.v"}
+    assert endings == plain | {"_pkg.sv", "_wrapper.sv"}
 
 
 def test_manifest_has_streams_flow_and_replay_memory() -> None:

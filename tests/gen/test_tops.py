@@ -135,7 +135,7 @@ def test_every_pin_is_joined_once_and_every_wire_has_one_driver(top: Callable[[]
     drivers.update(name for name, direction, _ in made.ports if direction == "input")
     read = {wire for wire in readers if "'" not in wire}  # constants aside
     read |= {name for name, direction, _ in made.ports if direction == "output"}
-    for wire, value in re.findall(r"^  assign (\w+) = (.*);$", made.text, re.MULTILINE):
+    for wire, value in re.findall(r"^  assign (\w+) = ([^;]*);$", made.text, re.MULTILINE):
         drivers[wire] += 1
         read.update(re.findall(r"[a-z]\w*", value))
     assert set(drivers.values()) == {1}

@@ -4,13 +4,12 @@
 //   configuration word.
 // Source: fred_hw.datapath.interconnect.Interconnect, fred-hw 0.2.0
 // Parameter spec = fred_m3_p2_int8x1_a1: Ports, middle subswitches, lanes, number format,
-//   operation, registers.
+//   operation, registers. If it has only some configurations, parts that these do not use are left
+//   out; other configurations have no defined result.
 // Latency: latency_cycles(spec) cycles on every path.
 // Throughput: one flit per port and cycle in every configuration.
 // Paths: none.
 // Reset: clears valid of the flits inside; they are lost.
-// Part Interconnect._configurations: Split the configuration into stages, each delayed until its
-//   flits arrive there.
 // Part Interconnect._middle_stage: Place the m subswitches, each a FRED_m with half of the ports.
 // Part Interconnect._input_stage: Place an R micro-switch per pair of inputs, a demultiplexer for
 //   an unpaired last one.
@@ -174,6 +173,8 @@ endmodule
 // Source: fred_hw.datapath.microswitch.RDMicroswitch, fred-hw 0.2.0
 // Parameter spec = fred_m3_p2_int8x1_a1: Specification, which determines lanes, operation and
 //   pipeline registers.
+// Parameter connections: The only connections that it must make, see fred_hw.compiler.connections;
+//   by default all. It has no reduction unit, register or gate that they do not use.
 // Latency: adder_registers + stage_registers cycles, reducing or not.
 // Throughput: one flit per port and cycle.
 // Paths: none.
