@@ -49,8 +49,7 @@ def power_report(
     Raises
     ------
     InputError
-        The library has no energies, or the mapped design does something else than the generated
-        one.
+        The library has no energies, or mapping has changed what the design does.
     SimulatorError
         The simulator is not installed or failed.
     """

@@ -15,7 +15,7 @@ _MODULE = re.compile(r"^module (\w+)\b.*?^endmodule\n", re.DOTALL | re.MULTILINE
 _PORT = re.compile(r"^  (?:input|output) .*?(\w+);$")
 _LONG = re.compile(rf"^(?! *//)( *)(.{{{_WIDTH},}})$", re.MULTILINE)
 # Yosys breaks lists of ports where it likes, so lines may begin with a comma.
-_PORTS = re.compile(r"^module \w+\([^)]*\);", re.MULTILINE)
+_HEADER = re.compile(r"^(module \w+)\(([^)]*)\);", re.MULTILINE)
 
 
 def laid_out(verilog: str) -> str:
@@ -23,23 +23,27 @@ def laid_out(verilog: str) -> str:
 
     Lines are broken at spaces alone, so no token changes.
     """
-    verilog = _PORTS.sub(lambda found: " ".join(found[0].replace("\n", " ").split()), verilog)
-    verilog = re.sub(r"(?<=\w) , ", ", ", verilog)
-    return _LONG.sub(_broken, verilog)
+    return _LONG.sub(_broken, _HEADER.sub(_header, verilog))
+
+
+def _header(found: re.Match[str]) -> str:
+    """Return the begin of a module, in a line with its ports if they fit."""
+    ports = ", ".join(re.findall(r"\w+", found[2]))
+    line = f"{found[1]}({ports});"
+    return line if len(line) <= _WIDTH else "\n".join([f"{found[1]}(", *_wrapped(ports), ");"])
 
 
 def _broken(found: re.Match[str]) -> str:
     """Return a long line in several, of which the further ones are indented by four more."""
-    return "\n".join(
-        wrap(
-            found[2],
-            _WIDTH,
-            initial_indent=found[1],
-            subsequent_indent=f"{found[1]}    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
+    first, *more = _wrapped(found[2], found[1])
+    return "\n".join([first, *(f"    {line}" for line in more)])
+
+
+def _wrapped(text: str, indent: str = "    ") -> list[str]:
+    """Return text in lines with an indent."""
+    width = _WIDTH - len(indent) - 4
+    found = wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return [f"{indent}{line}" for line in found]
 
 
 def commented(verilog: str, units: Mapping[str, Unit]) -> str:

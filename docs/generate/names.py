@@ -231,11 +231,7 @@ def names() -> str:
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
         "Network models": (NETWORK_MODELS, ("name", "has"), models),
-        "Sections of published figures": (
-            SECTIONS,
-            ("name", "prefixes of the ids of its rows"),
-            sections,
-        ),
+        "Sections of published figures": (SECTIONS, ("name", "prefixes of ids of rows"), sections),
     }
     for heading, registry in PLAIN.items():
         does = [says(ROOT / f"{registry.module(name).replace('.', '/')}.py") for name in registry]

@@ -108,55 +108,56 @@ def command(
     _check_target(liberty, fpga, route)
     libraries = read_cells(liberty) if liberty else None
     from gen.clock import CLOCK_NS
-    from gen.level import LEVELS
-    from synth.fpga import CLOCK_NS as FPGA_CLOCK_NS
-    from synth.fpga import map_fpga
+    from synth import fpga as fpgas
     from synth.synthesis import from_spec, from_verilog, synthesize
 
-    what = LEVELS[level]
     spec = None
     if spec_source is not None:
         spec = read_pruned(spec_source, changes, needs, level)
     target_ns = target_ns or getattr(spec, "clock_ns", None)
     endings = (f"_{fpga}.json", f"_{fpga}_synth.json") if fpga else _ENDINGS
     if folder is not None:
-        if spec is not None:
-            what.check(spec, str(spec_source))
-        _check(top if spec is None else what.name(spec), endings, folder)
+        _check(
+            str(top) if spec is None else _checked_name(spec, level, spec_source), endings, folder
+        )
     with steps(f"synthesizing {spec.name if spec else top}") as step:
         if spec is not None:
             source = from_spec(spec, level, str(spec_source))
         else:
             assert verilog is not None and top is not None
             source = from_verilog(verilog, top)
-        whole = None
         if libraries is None:
-            route_ns = target_ns or FPGA_CLOCK_NS if route else None
-            result = map_fpga(source, str(fpga), route_ns=route_ns, progress=step)
-            text = result.netlist
+            route_ns = target_ns or fpgas.CLOCK_NS if route else None
+            found = fpgas.map_fpga(source, str(fpga), route_ns=route_ns, progress=step)
+            text, report = found.netlist, plain(found.to_dict())
         else:
-            mapped = partial(
-                synthesize,
-                libraries=libraries,
-                clock_ns=target_ns or CLOCK_NS,
-                effort=effort,
-                sizing=sizing,
-                progress=step,
-            )
+            clock_ns = target_ns or CLOCK_NS
+            efforts: dict[str, Any] = {"effort": effort, "sizing": sizing, "progress": step}
+            mapped = partial(synthesize, libraries=libraries, clock_ns=clock_ns, **efforts)
             result = mapped(source)
-            text = result.verilog
+            text, report = result.verilog, plain(result.to_dict())
             if spec is not None and needs is not None:
                 full = from_spec(spec.with_changes(only=None), level, str(spec_source))
-                whole = mapped(full).area.area_um2
-    report = plain(result.to_dict())
-    if whole is not None:
-        report["full_area_um2"] = whole
+                report["full_area_um2"] = mapped(full).area.area_um2
     paths = [] if folder is None else _write(text, report, endings, folder)
+    _report(report, paths, as_json)
+
+
+def _checked_name(spec: Any, level: str, source: str | None) -> str:
+    """Return the name of the design; raises an InputError if the level has none of it."""
+    from gen.level import LEVELS
+
+    LEVELS[level].check(spec, str(source))
+    return LEVELS[level].name(spec)
+
+
+def _report(report: dict[str, Any], paths: Sequence[Path], as_json: bool) -> None:
+    """Print the report, and the files that were written."""
     if as_json:
         print_json({**report, "files": [str(path) for path in paths]})
         return
-    (_print_fpga if fpga else _print)(report)
-    if whole is not None:
+    (_print_fpga if "family" in report else _print)(report)
+    if whole := report.get("full_area_um2"):
         saved = 1 - report["area_um2"] / whole
         print(f"pruned: {saved:.1%} less area than the full interconnect of {whole:,.1f} um2")
     for path in paths:

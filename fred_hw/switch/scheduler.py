@@ -145,9 +145,8 @@ class Scheduler(Unit):
         unicasts, packets = Signal(per_class(self), name="online_ready"), self._unicasts(m)
         m.d.sync += unicasts.eq(packets)
         ready = Cat(known & ~stopped, unicasts) & ~served
-        circuits = [one.circuit for one in watches] + [
-            Const(c, CLASS_BITS) for c in range(per_class(self))
-        ]
+        classes = [Const(c, CLASS_BITS) for c in range(per_class(self))]
+        circuits = [*(one.circuit for one in watches), *classes]
         service, online = self.service, following[phases:].any()
         keeps, valid = (Signal(name=name) for name in ("keeps", "valid"))
         circuit = Signal(per_class(self))
@@ -180,16 +179,20 @@ class Scheduler(Unit):
         ]
         m.d.sync += [circuit.eq(then.circuit), valid.eq(then.valid & ~service.load)]
         with m.If(service.load):
-            # Unicasts of all virtual channels are served together.
-            both = following | Mux(online, (1 << count) - (1 << phases), 0)
             # The choice was made before the served phase was known, and may be the same.
-            m.d.sync += [served.eq(both), following.eq(0)]
+            m.d.sync += [served.eq(self._loaded(following)), following.eq(0)]
         with m.Else():
             with m.If(~keeps):
                 number = one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
                 m.d.sync += [following.eq(chosen), service.following.eq(number)]
             with m.If(halts.ends):
                 m.d.sync += served.eq(0)
+
+    def _loaded(self, following: Signal) -> Value:
+        """Return what is served after a load: unicasts of all virtual channels are together."""
+        phases = self.spec.protocol.phases
+        online = following[phases:].any()
+        return following | Mux(online, (1 << len(following)) - (1 << phases), 0)
 
     def _choose(
         self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value

@@ -13,6 +13,8 @@ import pytest
 from docs.generate.files import PACKAGES
 from docs.generate.reference import models
 from fred_cli.schemas.file_kind import FILES
+from fred_hw.files import load_model
+from fred_hw.pruning import NeedsFile
 from perfmodel.workloads.workload import load_workload
 from tests.written import written
 
@@ -125,10 +127,13 @@ def test_python_prints_what_the_page_says(
 
 
 @pytest.mark.parametrize("page", [one for one in PAGES if "/tutorials/" not in one])
-def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
+def test_yaml_is_a_workload_or_lists_strategies(page: str, tmp_path: Path) -> None:
     for number, block in enumerate(blocks(page, "yaml")):
         path = written(tmp_path / f"block-{number}.yaml", block.text)
-        assert load_workload(str(path)).samples_per_replica
+        if block.text.startswith("strategies:"):
+            assert load_model(NeedsFile, path).parsed(path.name)
+        else:
+            assert load_workload(str(path)).samples_per_replica
 
 
 @pytest.mark.parametrize("page", [one for one in PAGES if blocks(one, "diff")])

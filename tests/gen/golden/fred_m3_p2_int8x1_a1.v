@@ -16,8 +16,10 @@
 // Part Interconnect._output_stage: Place a D micro-switch per pair of outputs, a multiplexer for an
 //   unpaired last one.
 // Part Interconnect._parts: Place the parts for each pair of ports, and for an unpaired last one.
-module fred_m3_p2_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst,
-    o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
+module fred_m3_p2_int8x1_a1(
+    i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data,
+    o__1__valid, o__1__data, i__0__valid
+);
   // Clock: registers change at its rising edge.
   input clk;
   wire clk;
@@ -179,8 +181,10 @@ endmodule
 // Throughput: one flit per port and cycle.
 // Paths: none.
 // Reset: clears valid of the flits inside; they are lost.
-module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst,
-    o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
+module rd_microswitch_int8x1_a1(
+    i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data,
+    o__1__valid, o__1__data, i__0__valid
+);
   wire [1:0] apart;
   wire apart_1;
   wire apart_2;
