@@ -11,7 +11,7 @@ FILES.add(
     "strategies",
     FileKind(
         summary="What a pruned interconnect supports: `--only` of `fred gen` and others.",
-        schema=lambda: of_model("Strategies to support", NeedsFile),
+        schema=lambda: of_model("NeedsFile", NeedsFile),
         read=lambda path: load_model(NeedsFile, path).parsed(str(path)),
     ),
     rank=14,

@@ -345,7 +345,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--liberty",),
         (
             *("--set", "--level", "--clock", "--effort", "--top", "--verilog", "--output"),
-            *("--sizing", "--no-sizing", "--fpga", "--route"),
+            *("--sizing", "--no-sizing", "--fpga", "--route", "--only"),
         ),
     ),
     "power": (
@@ -355,7 +355,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             *("--sizing", "--no-sizing"),
         ),
     ),
-    "sim": (("--test",), ("--set", "--level", "--seed", "--waves", "--output")),
+    "sim": (("--test",), ("--set", "--level", "--seed", "--waves", "--output", "--only")),
     "reproduce": (("--section",), ("--compute", "--algorithm", "--protocol", "--readings")),
     "schema": ((), ("--output",)),
     "completion": ((), ()),
