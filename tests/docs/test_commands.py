@@ -29,9 +29,11 @@ ELSEWHERE = {
     "power": "test_power.py::test_power_of_an_all_reduce_is_above_that_of_an_idle_design",
     "hardware": "test_estimate.py::test_estimate_puts_hardware_beside_itself",
     "examples": "test_examples.py::test_files_are_copied_byte_by_byte",
+    "rtl": "test_reproduce.py::test_rows_that_the_model_was_calibrated_on_are_marked",
 }
 """Commands that are only read here, and the test that runs one; `section` is reproduce with a
-section, `hardware` an iteration in RTL, of which that test has all but the simulation itself."""
+section, `hardware` an iteration in RTL, of which that test has all but the simulation itself, and
+`rtl` has rows that tests of `studies` compare one by one."""
 SPECIAL = {
     ("gen", "switch"): "switch",
     ("gen", "endpoint"): "endpoint",
@@ -54,7 +56,6 @@ SMALLER = {
     "estimate": [],
     "report": ["--spec", "tiny-2"],
     "reproduce": ["--section", "wafer"],
-    "rtl": [],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
     "switch": [*_TINY, "--set", "ports=2"],
