@@ -25,7 +25,9 @@ SECTIONS = {
         "loggops collectives"
     ),
     "Traces and ASTRA-sim": "network system groups job symmetry control queues passes kineto",
-    "Hardware": "rtl hardware switches liberty clock effort sizing simulator seed verilog top spec_source",
+    "Hardware": (
+        "rtl hardware switches liberty clock effort sizing simulator seed verilog top spec_source"
+    ),
     "Technology and prices": (
         "densities npu_bandwidth io_bandwidth defect_density clustering wafer_price test_price "
         "bond_yield"

@@ -24,7 +24,7 @@ class RouterLevel(UnitLevel[MeshSpec], OfMesh):
 
     def manifest(self, spec: MeshSpec) -> dict[str, Any]:
         found, inside = super().manifest(spec), spec.router(DIRECTIONS)
-        if inside.protocol.channels == 1:
+        if inside.protocol.channels.each == 1:
             return found
         between = {
             "tuser": header_fields(inside.protocol),

@@ -9,6 +9,7 @@ from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
+from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError, icarus_version
 
@@ -89,10 +90,10 @@ def record_workloads(
     SimulatorError
         The simulator is not installed or failed, or what arrived was wrong.
     """
-    if WORKLOADS[level] is not _NETWORK:
-        endpoint_library()  # raises here rather than inside the simulation
-    work.mkdir(parents=True, exist_ok=True)
     link = spec.link if isinstance(spec, MeshSpec) else spec
+    if WORKLOADS[level] is not _NETWORK:
+        endpoint_library(protocol_header(link.protocol))  # raises here, not in the simulation
+    work.mkdir(parents=True, exist_ok=True)
     environment = {
         "FRED_CYCLES": cycles,
         "FRED_LEVEL": level,

@@ -10,6 +10,7 @@ from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
+from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 
@@ -43,7 +44,7 @@ def cosimulate_mesh(
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
     check_int("packets", packets, minimum=1)
-    endpoint_library()  # raises here rather than inside the simulation
+    endpoint_library(protocol_header(mesh.link.protocol))  # raises here, not in the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     make = partial(kept, generate, mesh, level=level)
     return launch(benches(level), make, mesh.link, work, environment, options)

@@ -10,6 +10,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import generate
 from testbench.models.endpoint import endpoint_library
+from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 
@@ -43,7 +44,7 @@ def cosimulate_switch(
     """
     check_int("packets", packets, minimum=1)
     make = partial(kept, generate, spec, level="switch")
-    endpoint_library()  # raises here rather than inside the simulation
+    endpoint_library(protocol_header(spec.protocol))  # raises here, not in the simulation
     latency = latency_cycles(spec) + ADDED_CYCLES
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(benches("switch"), make, spec, work, environment, options, PROBES)
