@@ -28,15 +28,6 @@ def latency_cycles(spec: SwitchSpec) -> int:
     return (splits + 1) * spec.adder_registers + (2 * splits + 1) * spec.stage_registers
 
 
-_PARTS: dict[str, Any] = {
-    "R": RMicroswitch,
-    "D": DMicroswitch,
-    "RD": RDMicroswitch,
-    "demux": Demultiplexer,
-    "mux": Multiplexer,
-}
-
-
 class _Field(NamedTuple):
     """Part of the configuration word: its value, and its needed values; None if all are."""
 
@@ -135,7 +126,14 @@ class Interconnect(Unit):
         kept = words and {one for word in words for one in connections(kind, word, middle)}
         if words is not None and not kept:
             return None
-        return _PARTS[kind](spec=self.spec.with_changes(only=None), connections=kept)
+        parts: dict[str, Any] = {
+            "R": RMicroswitch,
+            "D": DMicroswitch,
+            "RD": RDMicroswitch,
+            "demux": Demultiplexer,
+            "mux": Multiplexer,
+        }
+        return parts[kind](spec=self.spec.with_changes(only=None), connections=kept)
 
     def _middle_stage(self, m: Module, configuration: _Field) -> list[Any]:
         """Place the m subswitches, each a FRED_m with half of the ports."""

@@ -59,7 +59,7 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
 
     Sources choose routes, so that units have all that they may have.
     """
-    names = {"parts": "all"}
+    names = {"parts": "all", "connections": None}
     counts = {
         "channels": replace(spec.protocol.channels, each=2),
         "outside": True,

@@ -1,6 +1,7 @@
 """Tests of gen.design for endpoints: lint, other tools, and what lies beside the Verilog."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -126,7 +127,8 @@ def test_second_port_to_read_is_in_manifest_header_and_page() -> None:
         "s_axis_operand_data_tdata": 8,
     }
     texts = [{name.rpartition("ace")[2]: text for name, text in f.items()} for f in (one, two)]
-    assert not any("operand_read_t" in text or "read_ports" in text for text in texts[0].values())
+    code = [re.sub(r"//.*", "", text) for text in texts[0].values()]  # comments are of the unit
+    assert not any("operand_read_t" in text or "read_ports" in text for text in code)
     name = design_of("two ports").name
     assert "of both ports together" in two[f"{name}_registers.md"]
     assert name.endswith("_p2") and "_R3_P2_REGISTERS_H" in two[f"{name}_registers.h"]
