@@ -77,7 +77,6 @@ def arguments(unit: type[Unit], spec: SwitchSpec) -> dict[str, Any]:
     """Return what makes a unit, not one of a lane."""
     given = sizes_of_units(spec)
     given |= {"registers": switch_map(spec)} if unit is AxiLiteRegisters else {}
-    given |= {"connections": None}  # all connections of a micro-switch
     names = inspect.signature(unit).parameters
     unknown = names.keys() - given.keys()
     assert not unknown, f"sizes_of_units has no size for {unknown} of {unit.__name__}"

@@ -311,7 +311,7 @@ def test_miss_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow(180)
-@pytest.mark.xdist_group("congestion")  # whose simulations it shares
+@pytest.mark.xdist_group("report")  # whose simulations it shares
 def test_ideal_protocol_gives_the_figures_of_interconnects_alone() -> None:
     # Of switches without link layer, buffers and phases; of `fred reproduce --protocol ideal`.
     # `make golden` writes them after a change that is meant.

@@ -211,7 +211,7 @@ def test_planes_that_no_timing_is_shipped_of_are_refused(fred: Fred, place: Path
         ("wires", 1),
         pytest.param(
             *("congestion-control", 3),
-            marks=[pytest.mark.slow(180), pytest.mark.xdist_group("congestion")],
+            marks=[pytest.mark.slow(180), pytest.mark.xdist_group("report")],
         ),
     ],
 )

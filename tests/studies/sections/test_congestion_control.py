@@ -20,7 +20,7 @@ MISSES = {
 
 
 @pytest.mark.slow(180)
-@pytest.mark.xdist_group("congestion")  # shares its simulations with the test of the chart
+@pytest.mark.xdist_group("report")  # shares its simulations with the test of the chart
 def test_figures_are_within_tolerance_but_for_the_known() -> None:
     rows = list(reproduce(["congestion-control"], Setting("ideal")))
     assert {row.id for row in rows if not row.ok} == MISSES
