@@ -91,7 +91,7 @@ def shown() -> dict[Shown, str]:
 
 def long(one: Shown) -> list[pytest.MarkDecorator]:
     """Return the marks of a command that takes long: reports share much, so one worker."""
-    shares = kind(one.command) in ("report", "rtl")
+    shares = kind(one.command) == "report"
     return [pytest.mark.slow, *([pytest.mark.xdist_group("report")] if shares else [])]
 
 
