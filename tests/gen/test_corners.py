@@ -72,8 +72,8 @@ ALONG: dict[tuple[str, Any], Keys] = {
 }
 """What else must change with a value; a key of its own stands for the most that is allowed."""
 
-STRUCTURE = ("npus", "switches")
-"""Keys of a wafer that describe its tree."""
+STRUCTURE = ("only", "npus", "switches")
+"""Keys that are no range: what an interconnect supports, and the tree of a wafer."""
 
 
 def ends(described: Keys) -> list[Any]:

@@ -56,7 +56,7 @@ def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the co-simulation get hardware whose reducers drop an operand."""
 
-    def generate(spec: SwitchSpec, *_: object) -> Design:
+    def generate(spec: SwitchSpec, *_: object, **_more: object) -> Design:
         return broken_design(spec, operand_dropped)
 
     monkeypatch.setattr("testbench.cosimulation.cosimulate_interconnect.generate", generate)
