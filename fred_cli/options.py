@@ -469,14 +469,13 @@ def read_pruned(
     if needs is not None:
         from fred_hw.pruning import prune, read_needs
 
-        if level != "interconnect":
+        if not what.prunes:
             message = f"must be given with --level interconnect, not {level}"
             raise InputError("--only", "", message)
         if spec.only is not None:
             raise InputError(source, "only", "must be left out with --only")
         spec = prune(spec, read_needs(needs, spec), str(needs))
-    if level != "interconnect" and getattr(spec, "only", None) is not None:
-        raise InputError(source, "only", f"must be left out with --level {level}")
+    what.check(spec, source)
     return spec
 
 

@@ -154,9 +154,10 @@ def _wafer(
     from perfmodel.published import SWITCH_POWER_W
     from perfmodel.wafer_cost.chiplets import chiplet_kinds, published_wafer
 
-    energy = rows[-1]["energy"]["flit_pj"]
-    if level != "interconnect" or energy is None:
+    found = [one["energy"]["flit_pj"] for one in rows if one["workload"] == "all_reduce"]
+    if level != "interconnect" or not found:
         return None
+    (energy,) = found
     assert isinstance(spec, SwitchSpec)
     ports = sum(one.chiplets * one.ports for one in chiplet_kinds(published_wafer()))
     flits_per_s = PORT_BYTES_PER_S / (spec.data_width / 8)

@@ -166,10 +166,13 @@ class _Resolver(Resolver):
         if not isinstance(source, str):
             message = f"must be presets or files, not {source!r}"
             raise self.refused("specification", message)
+        from gen.level import LEVELS
+
         preset = find_choice(source, PRESETS)
         path = preset or str(self.folder / source)
         try:
             spec = load_spec(path, dict(changes))
+            LEVELS[level].check(spec, path)
         except InputError as error:
             changed = dict(changes).keys() & {error.field}
             field = f"specification.{error.field}" if changed else "specification"

@@ -264,9 +264,9 @@ class ProtocolSpec(FileModel, validate_default=True):
     phases : int
         Phases that the switch has configurations for, 1 to 64. Unicast traffic needs none.
     urgency_classes : int
-        Urgency classes of data, 1 to 4: MP, PP and DP as published, and one for bulk transfers.
-        With 4, the header has a bit less for link sequence numbers, so buffers hold 127 flits at
-        most. Links of different numbers do not connect.
+        Urgency classes of data, 1 to 4: MP, PP and DP as published, then bulk transfers. With 4,
+        link sequence numbers are one bit shorter, so buffers hold 127 flits at most. Both ends of a
+        link must have the same number of classes, or the link stays down.
     packet_flits : int
         Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
@@ -330,7 +330,7 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     @model_serializer(mode="wrap")
     def _without_default_classes(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit the default number of urgency classes, as most descriptions of links do."""
+        """Omit the default number of urgency classes, so that existing records stay equal."""
         said = handler(self)
         if self.urgency_classes == DEFAULT_CLASSES:
             said.pop("urgency_classes", None)

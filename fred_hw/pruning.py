@@ -20,11 +20,12 @@ from .files import EachOnce, FileModel, load_model, text_like
 from .spec import SwitchSpec
 from .wafer.load import load_wafer
 from .wafer.program import compile_strategy
+from .wafer.spec import WaferSpec
 
 __all__ = ["NeedsFile", "kept_parts", "needed_result", "needed_results", "prune", "read_needs"]
 
 _SIZE = "[1-9][0-9]{0,3}"
-_STRATEGY = f"MP{_SIZE}-DP{_SIZE}-PP{_SIZE}(-CP{_SIZE})?(-EP{_SIZE})?(-SP)?"
+_STRATEGY = f"[MT]P{_SIZE}-DP{_SIZE}-PP{_SIZE}(-CP{_SIZE})?(-EP{_SIZE})?(-SP)?"
 
 
 class NeedsFile(FileModel):
@@ -36,8 +37,8 @@ class NeedsFile(FileModel):
         Strategies like ``MP2-DP5-PP2``; all of their phases are supported.
     wafer : str, optional
         File of a wafer on which the strategies run, relative to this file. The interconnect then
-        supports what any chiplet of its size does on that wafer. Without a wafer the workers of a
-        strategy are at the ports of the switch itself.
+        supports the flows of every chiplet with its ports and middle subswitches on that wafer.
+        Without a wafer, the workers of a strategy are connected to the ports of the switch.
     """
 
     file_kind = STRATEGIES
@@ -85,16 +86,18 @@ def read_needs(path: Path, spec: SwitchSpec) -> dict[str, tuple[Flow, ...]]:
         like the switch, or the strategies send nothing through it.
     """
     source, needs = str(path), load_model(NeedsFile, path)
+    place = "" if needs.wafer is None else str(path.parent / needs.wafer)
+    wafer = load_wafer(place) if place else None
     found: dict[str, tuple[Flow, ...]] = {}
     for number, strategy in enumerate(needs.parsed(source)):
         try:
-            if needs.wafer is None:
+            if wafer is None:
                 found |= {
                     f"{strategy}:{name}": flows
                     for name, flows in phases(strategy, ports=spec.ports).items()
                 }
             else:
-                found |= _on_wafer(str(path.parent / needs.wafer), strategy, spec)
+                found |= _on_wafer(wafer, place, strategy, spec)
         except FieldError as error:
             raise InputError(source, f"strategies.{number}", error.message) from None
         except ValueError as error:
@@ -105,8 +108,10 @@ def read_needs(path: Path, spec: SwitchSpec) -> dict[str, tuple[Flow, ...]]:
     return found
 
 
-def _on_wafer(source: str, strategy: Strategy, spec: SwitchSpec) -> dict[str, tuple[Flow, ...]]:
-    wafer = load_wafer(source)
+def _on_wafer(
+    wafer: WaferSpec, source: str, strategy: Strategy, spec: SwitchSpec
+) -> dict[str, tuple[Flow, ...]]:
+    """Return the flows of each chiplet of the switch's size in each phase of a strategy."""
     program = compile_strategy(wafer, strategy, wafer.link.data_width // 8)
     size = spec.ports, spec.middle_switches
     own = {
@@ -115,8 +120,9 @@ def _on_wafer(source: str, strategy: Strategy, spec: SwitchSpec) -> dict[str, tu
         if (unit.spec.ports, unit.spec.middle_switches) == size
     }
     if not own:
-        message = f"must have a switch with ports and middle_switches {size}, as is to be pruned"
-        raise InputError(source, "switches", f"{message}, not none")
+        ports, middle = size
+        message = f"must have a switch of {ports} ports and {middle} middle_switches, as SPEC has"
+        raise InputError(source, "switches", message)
     return {
         f"{strategy}:{entry.name}:{own[number]}": flows
         for phase in program.phases
@@ -153,23 +159,35 @@ def prune(spec: SwitchSpec, needs: Mapping[str, Sequence[Flow]], source: str) ->
 
 
 def needed_results(spec: SwitchSpec) -> dict[str, RoutingResult]:
-    """Return the routing of the only configurations of a specification, by name."""
+    """Return the routing of the only configurations of a specification, by name.
+
+    Raises
+    ------
+    FieldError
+        A word has a code that no flow uses, so that routing its flows gives another word.
+    """
     found = {}
     for name, word in spec.only or ():
         configuration = Configuration.unpack(int(word, 16), spec.ports, spec.middle_switches)
         flows = tuple(flows_of(configuration))
         paths = tuple(path_of(configuration, flow) for flow in flows)
-        found[name] = RoutingResult(flows, spec.ports, spec.middle_switches, "routed", paths=paths)
+        result = RoutingResult(flows, spec.ports, spec.middle_switches, "routed", paths=paths)
+        if result.configuration != configuration:
+            message = f"must be a word in which each code belongs to a flow, not {word:.60}"
+            raise FieldError(f"only.{name}", message)
+        found[name] = result
     return found
 
 
-def needed_result(spec: SwitchSpec, name: str, flows: Iterable[Flow], source: str) -> RoutingResult:
+def needed_result(
+    spec: SwitchSpec, name: str, flows: Iterable[Flow], source: str, field: str = "only"
+) -> RoutingResult:
     """Return the routing of flows among the only configurations of a specification.
 
     Raises
     ------
     InputError
-        No configuration routes exactly these flows; names ``source`` and what was asked for.
+        No configuration routes exactly these flows; names ``source``, ``field`` and the flows.
     """
     wanted = sorted(flows)
     found = needed_results(spec)
@@ -177,8 +195,8 @@ def needed_result(spec: SwitchSpec, name: str, flows: Iterable[Flow], source: st
         if sorted(result.flows) == wanted:
             return result
     said = ", ".join(map(str, wanted))
-    message = f"must have a configuration for {name}, not {len(found)} others; its flows are {said}"
-    raise InputError(source, "only", message)
+    message = f"must have a configuration for {name} ({said}), not only {len(found)} others"
+    raise InputError(source, field, message)
 
 
 def kept_parts(spec: SwitchSpec) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Urgency classes, virtual channels and buffers of a link, which are three numbers."""
+"""Numbers of the urgency classes, virtual channels and buffers of a link, and their relation."""
 
 from dataclasses import dataclass
 
@@ -94,7 +94,7 @@ class VirtualChannels:
         classes = "" if self.classes == DEFAULT_CLASSES else f"_u{self.classes}"
         return classes + ("" if self.each == 1 else f"_v{self.each}")
 
-    def of(self, number: int) -> range:
+    def buffers_of(self, number: int) -> range:
         """Return the buffers of an urgency class."""
         return range(number * self.each, (number + 1) * self.each)
 

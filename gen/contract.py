@@ -14,9 +14,9 @@ import fred_hw
 from fred_hw.member import declared
 from fred_hw.unit import Unit
 
-__all__ = ["comment", "header", "origin", "port_texts", "source"]
+__all__ = ["WIDTH", "comment", "header", "origin", "port_texts", "source"]
 
-_WIDTH = 100
+WIDTH = 100
 _HEADING = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w[\w, ]*?) : (.*(?:\n    .*)*)", re.MULTILINE)
 _PACKAGE = Path(fred_hw.__file__).parent
@@ -28,7 +28,7 @@ _SHARED = {
 
 def comment(text: str, indent: str = "") -> list[str]:
     """Return a text as lines of Verilog comments."""
-    return wrap(text, _WIDTH, initial_indent=f"{indent}// ", subsequent_indent=f"{indent}//   ")
+    return wrap(text, WIDTH, initial_indent=f"{indent}// ", subsequent_indent=f"{indent}//   ")
 
 
 def header(unit: Unit) -> list[str]:

@@ -52,11 +52,14 @@ def generate(
     ------
     ValueError, TypeError
         There is no such level, or the specification belongs to another level.
+    InputError
+        The level cannot be generated from the specification.
     """
     what, emitter = LEVELS[check_choice("level", level, tuple(LEVELS))], emitter or VerilogEmitter()
     if not isinstance(spec, what.model):
         model = what.model.__name__
         raise TypeError(f"spec of level {level} must be a {model}, not {spec!r}")
+    what.check(spec, "spec")
     built = what.build(spec, emitter)
     return Design(
         spec=spec,

@@ -6,14 +6,13 @@ from textwrap import wrap
 
 from fred_hw.unit import Unit
 
-from .contract import comment, header, port_texts
+from .contract import WIDTH, comment, header, port_texts
 
 __all__ = ["commented", "laid_out"]
 
-_WIDTH = 100
 _MODULE = re.compile(r"^module (\w+)\b.*?^endmodule\n", re.DOTALL | re.MULTILINE)
 _PORT = re.compile(r"^  (?:input|output) .*?(\w+);$")
-_LONG = re.compile(rf"^(?! *//)( *)(.{{{_WIDTH},}})$", re.MULTILINE)
+_LONG = re.compile(rf"^(?! *//)(?=.{{{WIDTH + 1}}})( *)(\S.*)$", re.MULTILINE)
 # Yosys breaks lists of ports where it likes, so lines may begin with a comma.
 _HEADER = re.compile(r"^(module \w+)\(([^)]*)\);", re.MULTILINE)
 
@@ -30,7 +29,7 @@ def _header(found: re.Match[str]) -> str:
     """Return the begin of a module, in a line with its ports if they fit."""
     ports = ", ".join(re.findall(r"\w+", found[2]))
     line = f"{found[1]}({ports});"
-    return line if len(line) <= _WIDTH else "\n".join([f"{found[1]}(", *_wrapped(ports), ");"])
+    return line if len(line) <= WIDTH else "\n".join([f"{found[1]}(", *_wrapped(ports), ");"])
 
 
 def _broken(found: re.Match[str]) -> str:
@@ -41,7 +40,7 @@ def _broken(found: re.Match[str]) -> str:
 
 def _wrapped(text: str, indent: str = "    ") -> list[str]:
     """Return text in lines with an indent."""
-    width = _WIDTH - len(indent) - 4
+    width = WIDTH - len(indent) - 4
     found = wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return [f"{indent}{line}" for line in found]
 

@@ -65,6 +65,8 @@ class Level(ABC, Generic[S]):
     registers : Callable or None
         Returns the registers of a specification that software sees; None if there are none, or if
         they belong to many units.
+    prunes : bool
+        Whether parts that no configuration in ``only`` needs are left out.
     """
 
     model: type[S]
@@ -72,6 +74,7 @@ class Level(ABC, Generic[S]):
     text: str
     description: str
     registers: Callable[[S], RegisterMap] | None = None
+    prunes: bool = False
 
     @abstractmethod
     def name(self, spec: S) -> str:
@@ -101,6 +104,8 @@ class Level(ABC, Generic[S]):
         InputError
             The level cannot be generated; names ``source`` and field.
         """
+        if getattr(spec, "only", None) is not None and not self.prunes:
+            raise InputError(source, "only", f"must be left out at the level of {self.text}")
 
 
 def check_inputs(unit: Unit, source: str, field: str = "lanes") -> None:
@@ -125,6 +130,7 @@ class UnitLevel(Level[S]):
         """Return the top unit."""
 
     def check(self, spec: S, source: str) -> None:
+        super().check(spec, source)
         check_inputs(self.top(spec), source)
 
     def name(self, spec: S) -> str:

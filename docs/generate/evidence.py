@@ -16,7 +16,7 @@ _HEAD = """\
 
 This page lists what was run to verify the hardware, how much of it, and what it does not show. It
 is for readers who decide how far to trust the Verilog. Each section is generated from
-a record in `docs/figures`. The command named in the section writes the record.
+a record in `docs/figures`. The section names the command that repeats the run.
 [Verification](verification.md) explains the methods, names the tests of each rule, and has the
 [volume of simulations](verification.md#volume).
 """
@@ -61,7 +61,7 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
         "equivalent."
     )
     yield ""
-    yield f"{_run_of(found)} `make mutation` repeats it, and then changes the sources."
+    yield f"{_run_of(found)} `make mutation` repeats it, and then tries mutants of the sources."
     yield ""
     yield "| unit | properties | mutants | killed | equivalent | survived | score |"
     yield "| --- | --- | --: | --: | --: | --: | --: |"
@@ -95,9 +95,9 @@ def _sources(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{len(mutants)} times. The tests of the edit loop noticed "
-        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. Tests near the "
-        "changed module run first. A mutant is hung if a test did not end."
+        f"{len(mutants)} times. {_TRIED[found['near']]} noticed "
+        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. "
+        "A mutant is hung if a test did not end."
     )
     yield ""
     yield _run_of(found)
@@ -125,6 +125,12 @@ def _sources(found: dict[str, Any]) -> Iterator[str]:
             yield f"* `{one['path']}`, line {one['line']}: `{operator}`"
 
 
+_TRIED = {
+    True: "The tests of the module and of its folder",
+    False: "The tests of `make test-fast`",
+}
+
+
 def _run_of(found: dict[str, Any]) -> str:
     """Return a sentence on date, time, seed and tools of a run."""
     tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
@@ -147,8 +153,8 @@ def _coverage(found: dict[str, Any]) -> Iterator[str]:
     yield "## Coverage"
     yield ""
     yield (
-        "`make coverage` simulates small designs in Verilator and counts what their generated "
-        f"Verilog did. The run of {found['date']} took "
+        "`make coverage` simulates small designs in Verilator, and counts the executed parts of "
+        f"their generated Verilog. The run of {found['date']} took "
         f"{_sum('cpu_s', found['runs']) / 60:.0f} minutes of CPU time with seed {found['seed']} "
         f"({_tools(found)}; sources {found['sources']})."
     )
@@ -163,7 +169,7 @@ def _coverage(found: dict[str, Any]) -> Iterator[str]:
     reached = sum(count > 0 for count in points.values())
     share = _share(reached, len(points))
     counts = f"{reached:,} | {len(points):,} | {share} | 0"
-    yield f"| cover point: an event of the list below | {counts} |"
+    yield f"| cover point: a condition on signals of a unit | {counts} |"
     yield ""
     yield (
         "Generated Verilog has one `always` block per register and an `assign` for each other net. "
@@ -177,10 +183,10 @@ def _coverage(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     if found["left_out"]:
         left = ", ".join(found["left_out"])
-        yield f"The regression has more designs, which this run left out: {left}."
+        yield f"Designs of the regression that this run did not simulate: {left}."
         yield ""
     yield from _points(points)
-    yield "Coverage of each unit, as reached of all places that are not excluded:"
+    yield "Coverage of each unit is the reached share of all places that are not excluded:"
     yield ""
     yield "| unit | line | branch | toggle |"
     yield "| --- | --: | --: | --: |"
@@ -242,7 +248,7 @@ def _not_reached(found: dict[str, Any]) -> Iterator[str]:
     holes += found["holes"]
     if holes:
         yield ""
-        yield "Neither reached nor excluded:"
+        yield "The run reached none of these cover points and branches, and none is excluded:"
         yield ""
         yield from (f"* `{hole}`" for hole in holes)
 

@@ -12,7 +12,7 @@ PACKAGES = (
     *("fred_hw", "gen", "testbench", "synth"),
     *("perfmodel", "tracemodel", "clustermodel", "studies", "fred_cli"),
 )
-"""Those that the wheel has."""
+"""Packages that the wheel contains."""
 
 FOLDERS = (*PACKAGES, "docs/generate", "tests")
 

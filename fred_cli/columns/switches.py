@@ -7,10 +7,6 @@ from .column import Column, Columns
 __all__ = ["COLUMNS"]
 
 
-def _mw(row: object) -> float:
-    return 1e3 * row.all_reduce_w / row.ports  # pyright: ignore[reportAttributeAccessIssue]
-
-
 COLUMNS = Columns(
     [
         Column(attrgetter("ports"), "ports", "ports"),
@@ -27,7 +23,7 @@ COLUMNS = Columns(
         Column(attrgetter("clock_ns"), "clock_ns", "clock ns", "{:.3f}"),
         Column(attrgetter("latency_cycles"), "latency_cycles", "cycles"),
         Column(attrgetter("latency_ns"), "latency_ns", "latency ns", "{:.2f}", json="latency_ns"),
-        Column(_mw, "mw_per_port", "mW/port", "{:.2f}", json="mw_per_port"),
+        Column(attrgetter("mw_per_port"), "mw_per_port", "mW/port", "{:.2f}", json="mw_per_port"),
         Column(attrgetter("random_share"), "random_share", "flow sets", "{:.1%}"),
         Column(attrgetter("phase_share"), "phase_share", "phases", "{:.1%}"),
     ]

@@ -151,7 +151,9 @@ def command(
 def _check_spec(level: str, spec: Any, lanes: int | None, source: str) -> None:
     """Fail if a switch or router cannot be measured, or not with the number of lanes."""
     from fred_hw.files import validate
+    from gen.level import LEVELS
 
+    LEVELS[level].check(spec, source)
     if level == "router" and spec.wrap:  # cycles are those from port to port of lone routers
         raise InputError(source, "wrap", "must be false with --level router, not true")
     if lanes is not None:

@@ -69,8 +69,8 @@ _OF_ESTIMATES = (
 @click.option(
     "--switches",
     is_flag=True,
-    help="With --hardware: compare FRED with a full crossbar and a Benes network, by ports, with "
-    "the shares of flow sets and phases that route at once.",
+    help="With --hardware: compare FRED with a full crossbar and a Benes network of as many ports: "
+    "area, clock, latency, power, and the share of flow sets that can be active together.",
 )
 @click.option(
     "--algorithms",
@@ -212,9 +212,10 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
     how = f"{record.library}, effort {record.effort}, {record.target_clock_ns:g} ns"
     SWITCHES.print(f"Networks with {lanes}: {how}", rows)
     print(
-        "  other: neither adders, pipeline nor multiplexers; mW: an all-reduce of all ports at "
-        f"{record.target_clock_ns:g} ns;\n  flow sets, phases: share of {record.flow_sets} random "
-        "flow sets and of phases of strategies that route at once"
+        "  other: area besides adders, pipeline and multiplexers; mW: all-reduce of all ports at "
+        f"{record.target_clock_ns:g} ns,\n  also of networks whose clock is longer; "
+        f"flow sets, phases: share of {record.flow_sets} random\n"
+        "  flow sets, and of phases of strategies, that can be active together"
     )
     for n in ports:
         print(f"  Pareto front of latency, area and clock, {n} ports: {', '.join(fronts[n])}")

@@ -21,6 +21,7 @@ from fred_cli.options import (
 from fred_cli.output import print_json, table
 from fred_cli.progress import steps
 from fred_cli.values import parse_clock
+from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -84,6 +85,9 @@ def command(
     what = LEVELS[level]
     spec = read_spec(spec_source, changes, what.load, what.model.file_kind)
     what.check(spec, spec_source)
+    if getattr(spec, "only", None) is not None:
+        message = "must be left out, as the workloads use other configurations"
+        raise InputError(spec_source, "only", message)
     work = folder or Path("build") / "power" / what.name(spec)
     check_folder(work)
     from fred_cli.power_report import power_report

@@ -105,7 +105,7 @@ def command(
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
-    A pruned SPEC refuses flows that it has no configuration for; without any, it prints all.
+    With a pruned SPEC and no FLOWS, print all of its configurations. FLOWS must have one of them.
 
     With --json, also print the entries of the whole switch's configuration memory, one per virtual
     channel; --generation must be one more than that of the previous entry. Exit status 3 means that
@@ -119,8 +119,12 @@ def command(
 
     number = _generation(generation)
     conflicts = _conflicts(max_conflicts, effort)
-    of_switches = {"FLOWS": flows_file, "--max-conflicts": conflicts, "--draw": picture}
-    of_switches["--only"] = needs
+    of_switches: dict[str, object] = {
+        "FLOWS": flows_file,
+        "--max-conflicts": conflicts,
+        "--draw": picture,
+        "--only": needs,
+    }
     given = spec_source, changes, strategy, size or "64KiB", output, as_json
     if is_mesh(spec_source):
         _refuse(of_switches, "a switch, not a mesh")
@@ -142,7 +146,8 @@ def command(
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     _check_generation(generation, as_json)
     how = strategy, flows_file, conflicts, number, picture, certificate, as_json
-    return _route(spec, str(needs or spec_source), *how)
+    field = "only" if needs is None else "strategies"
+    return _route(spec, str(needs or spec_source), field, *how)
 
 
 def _check_generation(generation: int | None, as_json: bool) -> None:
@@ -154,6 +159,7 @@ def _check_generation(generation: int | None, as_json: bool) -> None:
 def _route(
     spec: "SwitchSpec",
     source: str,
+    field: str,
     strategy: str | None,
     flows_file: Path | None,
     max_conflicts: int | None,
@@ -175,15 +181,16 @@ def _route(
         raise InputError("route", "--draw", "must be given with FLOWS")
     # A strategy with one worker has no phases, so nothing can conflict.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
-    with checked("--max-conflicts"), progress("routing"):
+    with checked("--max-conflicts", spec=source), progress("routing"):
         results = {
             name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=bound)
             if spec.only is None
-            else needed_result(spec, name, flows, source)
+            else needed_result(spec, name, flows, source, field)
             for name, flows in track(list(sets.items()), "phases")
         }
     if every:
-        results = needed_results(spec)
+        with checked(source):
+            results = needed_results(spec)
     if picture is not None:
         _draw(results["flows"], picture)
     if certificate is not None:

@@ -99,8 +99,8 @@ def command(
 ) -> None:
     """Map SPEC, or any Verilog, to a cell library or an FPGA: area, shortest clock, resources.
 
-    With --only and --liberty, the full interconnect is mapped as well, for the area that pruning
-    saves. Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is
+    With --liberty, the full interconnect of a pruned SPEC is mapped as well, for the area that
+    pruning saves. Needs the extra fred-hw[synth]. OpenSTA computes the timing if its command sta is
     installed; otherwise the timing is the estimate of Yosys. --route needs the extra fred-hw[fpga].
     """
     _check_input(spec_source, verilog, top)
@@ -136,7 +136,7 @@ def command(
             mapped = partial(synthesize, libraries=libraries, clock_ns=clock_ns, **efforts)
             result = mapped(source)
             text, report = result.verilog, plain(result.to_dict())
-            if spec is not None and needs is not None:
+            if spec is not None and getattr(spec, "only", None) is not None:
                 full = from_spec(spec.with_changes(only=None), level, str(spec_source))
                 report["full_area_um2"] = mapped(full).area.area_um2
     paths = [] if folder is None else _write(text, report, endings, folder)

@@ -18,7 +18,8 @@ from testbench.designs import (
     crossbar_design,
     interconnect_design,
 )
-from testbench.measurement import Say
+from testbench.measurement import Measurement, Say
+from testbench.sim.tools import SimulatorError
 from testbench.stimulus.traffic import ROUTERS, random_flows, strategy_phases
 
 from .synthesis import SynthesisMeasurement
@@ -40,7 +41,11 @@ class NetworksMeasurement(SynthesisMeasurement):
 
     SCHEMA = "fred-networks/1"
 
+    simulators: tuple[str, ...] = ("icarus",)
     effort: str = "area"
+
+    def tools(self) -> dict[str, str]:
+        return {**super().tools(), **Measurement.tools(self)}
 
     @cached_property
     def _networks(self) -> dict[str, tuple[str, str, SwitchSpec]]:
@@ -66,7 +71,7 @@ class NetworksMeasurement(SynthesisMeasurement):
 
     def head(self) -> dict[str, Any]:
         more = {"target_clock_ns": REFERENCE_NS, "seed": self.seed, "flow_sets": _FLOW_SETS}
-        return {**_LANES, **super().head(), **more}
+        return {**_LANES, **super().head(), **more, "cycles": _CYCLES}
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         hashes, rows = self.hashes(), list[dict[str, Any]]()
@@ -94,12 +99,17 @@ class NetworksMeasurement(SynthesisMeasurement):
         )
         test = "every_path_has_the_same_latency"
         latency = cosimulate(spec, work / "latency", level=level, tests=[test], seed=self.seed)
+        if latency.failures:
+            raise SimulatorError(f"test {test}: {latency.failures[0].message}")
+        all_reduce_w, *_ = (
+            row["total"]["total_w"] for row in power["workloads"] if row["workload"] == "all_reduce"
+        )
         shown = found.to_dict()
         return {
             **{key: shown[key] for key in ("name", "area_um2", "clock_ns", "flip_flops")},
             "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
             "latency_cycles": latency.measurements["latency_cycles"],
-            "all_reduce_w": power["workloads"][-1]["total"]["total_w"],
+            "all_reduce_w": all_reduce_w,
             **_shares(level, spec, self.seed),
         }
 

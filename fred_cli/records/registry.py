@@ -236,7 +236,7 @@ _OF_AREAS = Kind(
 _OF_NETWORKS = Kind(
     "yosys",
     "interconnects, crossbars and Benes networks",
-    ("format", *_CELLS, "seed", "flow_sets"),
+    ("format", *_CELLS, "seed", "flow_sets", "cycles"),
     "perfmodel.switch_timing.networks:NetworkRecord",
 )
 _OF_ADDERS = Kind("yosys", "interconnects", ("ports", *_CELLS), "fred_hw.adder_delays:AdderDelays")

@@ -162,8 +162,8 @@ def _state(spec: SwitchSpec) -> tuple[Register, ...]:
             0x1C,
             "Start the numbers of flows that are set at 0; only of circuits that are not busy",
             (
-                Field("send", 0, bits, "pulse", "Circuits whose flow out does"),
-                Field("receive", 4, bits, "pulse", "Circuits whose flow in does"),
+                Field("send", 0, bits, "pulse", "Virtual channels whose sent flow restarts"),
+                Field("receive", 4, bits, "pulse", "Virtual channels whose received flow restarts"),
             ),
         ),
     )
@@ -181,13 +181,13 @@ def _errors(spec: SwitchSpec) -> tuple[Register, ...]:
             "DONE",
             0x28,
             "Circuits that have ended a descriptor since their bits were cleared",
-            _circuits(spec, "w1c", "Whether {} has"),
+            _circuits(spec, "w1c", "Whether a descriptor of {} has ended"),
         ),
         Register(
             "DONE_ENABLE",
             0x2C,
             "Bits of DONE that raise the interrupt",
-            _circuits(spec, "rw", "Whether that of {} does"),
+            _circuits(spec, "rw", "Whether DONE of {} raises the interrupt"),
         ),
         word(
             "COMPLETED",

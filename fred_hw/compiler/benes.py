@@ -15,7 +15,15 @@ from .exact import Effort, EffortError
 from .flows import Flow, check_flows
 from .routing import DEFAULT_CONFLICTS, Status
 
-__all__ = ["BenesConfiguration", "Node", "check_ports", "nodes", "route_benes", "switch_count"]
+__all__ = [
+    "BenesConfiguration",
+    "Node",
+    "check_ports",
+    "nodes",
+    "route_benes",
+    "stage_count",
+    "switch_count",
+]
 
 
 def check_ports(unit: str, ports: int) -> int:
@@ -31,9 +39,14 @@ def check_ports(unit: str, ports: int) -> int:
     return ports
 
 
+def stage_count(ports: int) -> int:
+    """Return the number of stages, 2 log2(P) - 1."""
+    return 2 * ports.bit_length() - 3
+
+
 def switch_count(ports: int) -> int:
-    """Return the number of micro-switches: P / 2 in each of 2 log2(P) - 1 stages."""
-    return ports // 2 * (2 * ports.bit_length() - 3)
+    """Return the number of micro-switches, P / 2 in each stage."""
+    return ports // 2 * stage_count(ports)
 
 
 @dataclass(frozen=True)
@@ -126,6 +139,11 @@ def route_benes(
         Ports, a power of two.
     max_conflicts : int
         Solver conflicts to spend at most; beyond them the status is ``unknown``.
+
+    Returns
+    -------
+    (str, BenesConfiguration or None)
+        ``routed`` with the configuration; ``conflict``, which is proven, or ``unknown`` with None.
 
     Raises
     ------

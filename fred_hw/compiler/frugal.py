@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
+from .connections import BOTH
 from .flows import Flow
 from .greedy import Path
 from .routing import RoutingResult, route
@@ -12,9 +13,10 @@ from .sharing import Sharing, bits
 __all__ = ["route_frugally"]
 
 _MOST_PATHS = 1024
-"""Paths tried per flow, the leftmost; all of FRED_3(64) are 243."""
+"""Paths tried per flow, the first in lexicographic order; FRED_3(64) has 243 in all."""
 
 _MOST_PASSES = 4
+"""Most times that all phases are routed."""
 
 _Element = tuple[Path, str, int, int, int]
 """Subswitch, kind, number, source and output of a connection; a reduction unit has output -1."""
@@ -26,8 +28,9 @@ def route_frugally(
     """Route each phase so that all phases together use few reduction units and connections.
 
     Flow by flow, the search takes the path with the fewest reduction units that no other flow uses
-    yet, and among these the one with the fewest new connections. Phases are routed again until
-    that saves nothing. A phase in which this search gets stuck has the routing of ``route``.
+    yet, and among these the one with the fewest new connections. All phases are routed again, at
+    most four times, while that saves parts. The result need not be the smallest. A phase that
+    this search cannot route keeps the routing of ``route``.
 
     Parameters
     ----------
@@ -110,14 +113,14 @@ def _elements(flow: Flow, path: Path, ports: int) -> Iterator[_Element]:
         at = path[:level]
         for k, source in _sources(inputs):
             yield at, "in", k, source, middle
-            if source == 3:
+            if source == BOTH:
                 yield at, "in", k, source, -1
         yield from ((at, "out", port >> 1, middle + 1, port & 1) for port in outputs)
         inputs, outputs = {port >> 1 for port in inputs}, {port >> 1 for port in outputs}
         ports = subswitch_ports(ports)
     for _, source in _sources(inputs):
         yield from ((path, "rd", 0, source, port) for port in outputs)
-        if source == 3:
+        if source == BOTH:
             yield path, "rd", 0, source, -1
 
 

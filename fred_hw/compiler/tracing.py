@@ -37,11 +37,20 @@ def flows_of(configuration: Configuration) -> list[Flow]:
 
 
 def path_of(configuration: Configuration, flow: Flow) -> Path:
-    """Return the middle subswitch at each level of a flow that a configuration routes."""
+    """Return the middle subswitch at each level of a flow that a configuration routes.
+
+    Raises
+    ------
+    ValueError
+        The configuration sends the flow's first input nowhere.
+    """
     path, port = [], flow.inputs[0]
     while configuration.crossing is None:
         codes = [code for pair in configuration.inputs for code in pair]
-        path.append([*codes, configuration.demux][port] - 1)
+        code = [*codes, configuration.demux][port]
+        if not code:
+            raise ValueError(f"flow must be routed by the configuration, not {flow}")
+        path.append(code - 1)
         configuration, port = configuration.subswitches[path[-1]], port >> 1
     return tuple(path)
 

@@ -84,7 +84,8 @@ def entry_word(
             f"not ({configuration.ports}, {configuration.middle_switches})"
         )
     if spec.needed is not None and configuration.pack() not in {0, *spec.needed}:
-        raise ValueError(f"configuration must be one of the {len(spec.needed)} in only, not others")
+        word = configuration.pack()
+        raise ValueError(f"configuration must be one of the words in spec.only, not {word:#x}")
     inputs = _flow_numbers(spec.ports, [flow.inputs for flow in flows])
     outputs = _flow_numbers(spec.ports, [flow.outputs for flow in flows])
     _check_arrivals(configuration, flows, outputs)

@@ -1,14 +1,14 @@
 """A Benes network whose micro-switches reduce and distribute, to compare FRED with."""
 
-from amaranth.hdl import Module
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.hdl import Module, Value
+from amaranth.lib.wiring import In, connect, flipped
 
-from fred_hw.compiler.benes import check_ports, switch_count
+from fred_hw.compiler.benes import check_ports, stage_count, switch_count
 from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
-from .flit import Flit, delayed
+from .flit import Flit, FlitNetwork, delayed
 from .microswitch import RDMicroswitch
 
 __all__ = ["Benes", "benes_latency_cycles"]
@@ -16,11 +16,10 @@ __all__ = ["Benes", "benes_latency_cycles"]
 
 def benes_latency_cycles(spec: SwitchSpec) -> int:
     """Return the latency from input to output, the same for all paths [cycles]."""
-    stages = 2 * spec.ports.bit_length() - 3
-    return stages * (spec.adder_registers + spec.stage_registers)
+    return stage_count(spec.ports) * (spec.adder_registers + spec.stage_registers)
 
 
-class Benes(Unit):
+class Benes(FlitNetwork):
     """Reduce, multicast and route flits in a Benes network of RD micro-switches.
 
     FRED_2(P) has the same wires. Its input stages only reduce and its output stages only
@@ -40,15 +39,6 @@ class Benes(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit] = member(
-        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
-    missing delivers nothing."""
-    o: list[Flit] = member(
-        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends."""
     configuration = member(In, lambda u: 4 * switch_count(u.spec.ports))
     """State of every micro-switch, for the flits of the same cycle: input stage, both inner
     networks, output stage."""
@@ -79,7 +69,9 @@ class Benes(Unit):
         self._stage(m, "input", word[:outer], [flipped(flit) for flit in self.i], into)
         self._stage(m, "output", last, out_of, ends)
 
-    def _stage(self, m: Module, name: str, word: object, flits: list, ends: list) -> None:
+    def _stage(
+        self, m: Module, name: str, word: Value, flits: list[Flit], ends: list[Flit]
+    ) -> None:
         """Place a stage of micro-switches between flits and the ends that take them."""
         for k in range(len(flits) // 2):
             rd = place(m, f"{name}_{k}", RDMicroswitch(spec=self.spec))

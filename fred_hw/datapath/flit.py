@@ -3,11 +3,13 @@
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.member import Bundle, member
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
 
-__all__ = ["Flit", "delayed", "idle"]
+__all__ = ["Flit", "FlitNetwork", "delayed", "idle"]
 
 
 class Flit(Bundle):
@@ -17,6 +19,21 @@ class Flit(Bundle):
     """High for one cycle per flit."""
     data = member(Out, lambda data_width: data_width)
     """Lanes, lane 0 in the low bits."""
+
+
+class FlitNetwork(Unit):
+    """Common base of networks: a rigid pipeline from P input ports to P output ports."""
+
+    spec: SwitchSpec
+    i: list[Flit] = member(
+        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
+    missing delivers nothing."""
+    o: list[Flit] = member(
+        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
+    )
+    """Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends."""
 
 
 def idle(m: Module, o: Any) -> None:

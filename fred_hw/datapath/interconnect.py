@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from fred_hw.compiler.connections import connections
 from fred_hw.compiler.shape import code_width, configuration_width, split_count, subswitch_ports
 from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
-from .flit import Flit, delayed, idle
+from .flit import FlitNetwork, delayed, idle
 from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from .steering import Demultiplexer, Multiplexer
 
@@ -56,7 +56,7 @@ class _Field(NamedTuple):
         return _Field(Cat(bits), self.words)
 
 
-class Interconnect(Unit):
+class Interconnect(FlitNetwork):
     """Reduce, multicast and route flits between P ports according to a configuration word.
 
     FRED, arXiv 2406.19580, section on the switch micro-architecture: a Clos-like network with two
@@ -66,9 +66,9 @@ class Interconnect(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Ports, middle subswitches, lanes, number format, operation, registers. If it has ``only``
-        some configurations, parts that these do not use are left out; other configurations have
-        no defined result.
+        Ports, middle subswitches, lanes, number format, operation, registers. If the key ``only``
+        lists configurations, the hardware has no parts but theirs, and other configurations
+        have no defined result.
 
     Timing
     ------
@@ -78,15 +78,6 @@ class Interconnect(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit] = member(
-        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
-    missing delivers nothing."""
-    o: list[Flit] = member(
-        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends."""
     configuration = member(In, lambda u: configuration_width(u.spec.ports, u.spec.middle_switches))
     """State of every micro-switch, for the flits of the same cycle. It may change each cycle: it
     moves on stage by stage with the flits it belongs to."""

@@ -8,7 +8,7 @@ from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .flit import Flit, delayed
+from .flit import Flit, FlitNetwork, delayed
 from .microswitch import Reducing
 
 __all__ = ["Join", "ReductionCrossbar", "ReductionTree", "tree_latency_cycles"]
@@ -114,7 +114,7 @@ class ReductionTree(Unit):
         m.d.comb += [self.o.valid.eq(valid), self.o.data.eq(data)]
 
 
-class ReductionCrossbar(Unit):
+class ReductionCrossbar(FlitNetwork):
     """Give each output its own reduction tree over all inputs.
 
     Every set of flows with disjoint outputs can be active, at the cost of P - 1 reducers per
@@ -133,15 +133,6 @@ class ReductionCrossbar(Unit):
     Reset : clears ``valid`` of the flits inside; they are lost.
     """
 
-    i: list[Flit] = member(
-        In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
-    missing delivers nothing."""
-    o: list[Flit] = member(
-        Out, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
-    )
-    """Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends."""
     configuration = member(In, lambda u: u.spec.ports**2)
     """Inputs of each output, for the flits of the same cycle: bit k of word n takes input k for
     output n. Words have a bit per port."""

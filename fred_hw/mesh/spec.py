@@ -153,7 +153,7 @@ class ChannelledProtocol(ProtocolSpec):
     @property
     def suffix(self) -> str:
         """Part of a generated name for these sizes and the number of virtual channels."""
-        return f"{super().suffix}{self.channels.suffix}"
+        return f"{super().suffix}{VirtualChannels(each=self.each).suffix}"
 
 
 class MeshSpec(FabricSpec, MeshShape):

@@ -72,7 +72,7 @@ class DestinationChoice(Unit):
     def build(self, m: Module) -> None:
         requests = [pick & coming for pick, coming in zip(self.picks, self.coming, strict=True)]
         asks = [
-            wire(m, f"asks_{name}", any_of(requests[k] for k in self.channels.of(c)))
+            wire(m, f"asks_{name}", any_of(requests[k] for k in self.channels.buffers_of(c)))
             for c, name in enumerate(channels_of(self).names)
         ]
         number: Value | int = len(asks) - 1

@@ -62,8 +62,8 @@ class SourceRequest(Unit):
     pick = member(Out, per_buffer)
     """The buffer of the request, one-hot or 0."""
     late = member(Out, 1)
-    """Packets of the path must not pass a packet that waits for its destination. The waiting packet
-    is more urgent, or it is of the other channel and none of the path's channel waits.
+    """Packets of the path must not overtake a packet that waits for the same destination. The
+    waiting packet is more urgent, or it uses the other channel and no packet waits in the path's.
     """
 
     def __init__(self, *, destinations: int, channels: VirtualChannels = DEFAULT_CHANNELS) -> None:
@@ -91,7 +91,7 @@ class SourceRequest(Unit):
 
     def _buffers(self, urgency: int) -> list[tuple[int, str]]:
         """Return the buffers of a class, with the ends of their signals' names."""
-        own = self.channels.of(urgency)
+        own = self.channels.buffers_of(urgency)
         if len(own) == 1:
             return [(own[0], f"{urgency}")]
         return [(buffer, f"{urgency}_{k}") for k, buffer in enumerate(own)]

@@ -73,7 +73,7 @@ def package(design: AnyDesign) -> str:
     header = header_fields(spec.protocol)
     circuits = (*spec.protocol.channels.buffers, "control")
     lines = [
-        f"// Constants and types of {design.name}; {design.name}_wrapper.sv uses them.",
+        f"// Constants and types for logic and software around {design.name}.",
         f"package {design.name}_pkg;",
         f"  localparam int DATA_WIDTH = {spec.data_width};",
         f"  localparam int PHASES = {spec.protocol.phases};",
@@ -122,7 +122,7 @@ def wrapper(design: AnyDesign) -> str:
     own = {port: pins[port] for port, _, _ in design.ports}
     return "\n".join(
         [
-            f"// {design.name} with interfaces; its parameters are in {design.name}_pkg.sv.",
+            f"// {design.name} with interfaces in place of its streams and AXI4-Lite ports.",
             "// verilator lint_off DECLFILENAME",
             "// verilator lint_off UNUSEDSIGNAL",
             _INTERFACES,

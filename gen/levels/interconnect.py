@@ -8,8 +8,9 @@ from typing import Any
 from fred_hw.compiler.connections import made_by
 from fred_hw.compiler.shape import layout, microswitch_counts
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.errors import FieldError, InputError
 from fred_hw.load import load_spec
-from fred_hw.pruning import kept_parts
+from fred_hw.pruning import kept_parts, needed_results
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
@@ -22,8 +23,16 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
 
     model = SwitchSpec
     load = staticmethod(load_spec)
+    prunes = True
     text = "the interconnect alone"
     description = "FRED interconnect: rigid pipeline that reduces and broadcasts as it routes"
+
+    def check(self, spec: SwitchSpec, source: str) -> None:
+        try:
+            needed_results(spec)
+        except FieldError as error:
+            raise InputError(source, error.field, error.message) from None
+        super().check(spec, source)
 
     def top(self, spec: SwitchSpec) -> Unit:
         return Interconnect(spec=spec)

@@ -8,14 +8,12 @@ from fred_hw.files import FileModel
 
 from .measured_record import as_tuple
 from .record import RECORDS
+from .synthesized import Count, Size, SynthesizedRecord
 
 __all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea"]
 
 SHIPPED_AREAS = RECORDS / "areas-int8x1.json"
 """Areas with one INT8 lane, the smallest configuration that all units support."""
-
-Size = Annotated[float, Field(gt=0, lt=1e15)]
-Count = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 class UnitArea(FileModel):
@@ -44,40 +42,18 @@ class UnitArea(FileModel):
     verilog_sha256: str
 
 
-class AreaRecord(FileModel):
+class AreaRecord(SynthesizedRecord):
     """Areas of the units of both fabrics, for one configuration and one library.
 
     Parameters
     ----------
     schema : str
         ``fred-areas/1``; the field is called ``schema_name`` in Python.
-    format, lanes : str, int
-        Format and lanes of all units.
-    library : str
-        Description of the cell library.
-    libraries, tools : dict of str to str
-        Hash of each file of the library, and versions of the tools.
-    effort, target_clock_ns : str, float
-        Effort of the mapping, and requested clock period [ns].
-    git_commit : str or None
-        Revision of the sources.
-    date, minutes : str, float
-        Day of the synthesis, and its processor time [min]; None if unknown.
     units : tuple of UnitArea
         Results by unit.
     """
 
     schema_name: Annotated[Literal["fred-areas/1"], Field(alias="schema")]
-    format: str
-    lanes: Annotated[int, Field(ge=1)]
-    library: str
-    libraries: dict[str, str]
-    tools: dict[str, str]
-    effort: str
-    target_clock_ns: Size
-    git_commit: str | None
-    date: str | None = None
-    minutes: Annotated[float, Field(ge=0)] | None = None
     units: Annotated[tuple[UnitArea, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def unit(self, name: str) -> UnitArea:

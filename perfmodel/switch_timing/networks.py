@@ -6,9 +6,9 @@ from pydantic import BeforeValidator, Field
 
 from fred_hw.files import FileModel
 
-from .areas import Count, Size
 from .measured_record import as_tuple
 from .record import RECORDS
+from .synthesized import Count, Size, SynthesizedRecord
 
 __all__ = ["SHIPPED_NETWORKS", "NetworkFigures", "NetworkRecord"]
 
@@ -62,6 +62,11 @@ class NetworkFigures(FileModel):
         return self.area_um2 / self.ports
 
     @property
+    def mw_per_port(self) -> float:
+        """Power per port in an all-reduce of all ports at the target clock [mW]."""
+        return 1e3 * self.all_reduce_w / self.ports
+
+    @property
     def latency_ns(self) -> float:
         """Latency at the shortest clock [ns]."""
         return self.latency_cycles * self.clock_ns
@@ -72,44 +77,23 @@ class NetworkFigures(FileModel):
         return own != others and all(a <= b for a, b in zip(own, others, strict=True))
 
 
-class NetworkRecord(FileModel):
+class NetworkRecord(SynthesizedRecord):
     """Figures of networks, for one configuration and one library.
 
     Parameters
     ----------
     schema : str
         ``fred-networks/1``; the field is called ``schema_name`` in Python.
-    format, lanes : str, int
-        Format and lanes of all networks.
-    library : str
-        Description of the cell library.
-    libraries, tools : dict of str to str
-        Hash of each file of the library, and versions of the tools.
-    effort, target_clock_ns : str, float
-        Effort of the mapping, and requested clock period [ns].
-    seed, flow_sets : int
-        Seed of all stimulus, and number of random flow sets.
-    git_commit : str or None
-        Revision of the sources.
-    date, minutes : str, float
-        Day of the measurement, and its processor time [min]; None if unknown.
+    seed, flow_sets, cycles : int
+        Seed of all stimulus, number of random flow sets, and cycles in which power is counted.
     networks : tuple of NetworkFigures
         Figures by network and ports.
     """
 
     schema_name: Annotated[Literal["fred-networks/1"], Field(alias="schema")]
-    format: str
-    lanes: Annotated[int, Field(ge=1)]
-    library: str
-    libraries: dict[str, str]
-    tools: dict[str, str]
-    effort: str
-    target_clock_ns: Size
     seed: Annotated[int, Field(ge=1)]
     flow_sets: Annotated[int, Field(ge=1)]
-    git_commit: str | None
-    date: str | None = None
-    minutes: Annotated[float, Field(ge=0)] | None = None
+    cycles: Annotated[int, Field(ge=1)]
     networks: Annotated[tuple[NetworkFigures, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def front(self, ports: int) -> tuple[NetworkFigures, ...]:

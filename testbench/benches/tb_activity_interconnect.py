@@ -1,4 +1,4 @@
-"""cocotb workloads of the interconnect and its baselines, recorded for its power."""
+"""cocotb workloads of the interconnect and its baselines, recorded for their power."""
 
 import os
 from typing import Any

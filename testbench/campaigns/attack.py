@@ -18,11 +18,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import fred_hw
-import gen
 from fred_hw.errors import InputError
 from fred_hw.reading import read_text
-from testbench.sim.kept import source_digest
+from testbench.sim.kept import generator_digest
+from testbench.sim.tools import SimulatorError
 
 from .case import Case, Kind, shrunk
 from .kinds import KINDS
@@ -70,7 +69,7 @@ class Tally:
         return {
             "date": datetime.now(UTC).date().isoformat(),
             "version": version("fred-hw"),
-            "sources": _sources(),
+            "sources": generator_digest(),
             "seed": self.seed,
             "minutes": round((time.monotonic() - self.begun) / 60, 1),
             "kinds": self.kinds,
@@ -78,12 +77,6 @@ class Tally:
             **self.counts,
             "failures": self.failures,
         }
-
-
-def _sources() -> str:
-    """Return a digest of what generates the hardware; empty if sources changed in the meantime."""
-    roots = [Path(place) for package in (fred_hw, gen) for place in package.__path__]
-    return (source_digest(*roots) or "")[:12]
 
 
 def check_case(case: Case, tries: int, what: str = "") -> tuple[Case, str]:
@@ -140,6 +133,13 @@ def _report(kind: Kind, case: Case, name: str, what: str, say: Callable[[str], N
     say(f"FAILS: {what}\n{kind.text(case.values)}\nrepeat: make attack CASE={path}")
 
 
+def _seed(text: str) -> int:
+    """Return a seed, 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of 1 or more, not {text!r}")
+    return int(text)
+
+
 def _minutes(text: str) -> float:
     """Return a number of minutes, above 0 and at most a day."""
     try:
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--seed", type=_seed, default=1, help="first seed, 1 or more")
     parser.add_argument(
         "--minutes", type=_minutes, default=30, help="time after which no case begins"
     )
@@ -196,7 +196,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _repeat(given.case)
         except InputError as error:
             parser.exit(2, f"error: {error}\n")
-    entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
+        except SimulatorError as error:
+            parser.exit(1, f"error: {error}\n")
+    try:
+        entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
+    except SimulatorError as error:
+        parser.exit(1, f"error: {error}\n")
     _say(json.dumps(entry, indent=1))
     if given.record and not entry["sources"]:
         _say(f"not recorded in {given.record}: sources changed during the run")

@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 FLIT_BYTES = 2
+"""Payload of a flit of all fabrics of campaigns [bytes]."""
+
 DRAIN_CYCLES = 256 + 24
 """Cycles between reads of QUEUED at two switches, with the delay of a link."""
 

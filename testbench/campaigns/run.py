@@ -107,7 +107,7 @@ def simulate(fabric: WaferFabric | MeshFabric, run: PlaneRun) -> Finished:
         with tempfile.TemporaryDirectory() as folder:
             return run_joined(model, counted, Path(folder), threads=1)
     except SimulatorError as error:
-        message = f"does not end within {run.limit} cycles: {str(error)[:300]}"
+        message = f"fails, with a bound of {run.limit} cycles: {str(error)[:300]}"
         raise NoEndError(message) from None
 
 

@@ -17,16 +17,8 @@ from .launch import Options, launch
 
 __all__ = ["WORKLOADS", "Recording", "record_workloads"]
 
-_NETWORK = ("idle", "random", "all_reduce")
-
-WORKLOADS = {
-    "interconnect": _NETWORK,
-    "crossbar": _NETWORK,
-    "benes": _NETWORK,
-    "switch": ("idle", "random", "all_reduce"),
-    "mesh": ("idle", "random", "all_reduce"),
-}
-"""Workloads of each level, which are the tests of its bench."""
+WORKLOADS = ("idle", "random", "all_reduce")
+"""Workloads, which are the tests of the bench of each level."""
 
 _BENCHES: dict[str, str] = dict.fromkeys(("crossbar", "benes"), "interconnect")
 """Levels with the bench of another level; others have ``tb_activity_<level>``."""
@@ -44,8 +36,7 @@ class Recording:
         First counted cycle, and the first that is not counted any more.
     counts : Mapping of str to float
         In the window: ``flits`` with data that were delivered, their ``crossings`` of switches or
-        routers, and ``additions`` of numbers; those
-        of a mesh take place in its NPUs.
+        routers, and ``additions`` of numbers; those of a mesh take place in its NPUs.
     values : Mapping of str to Sequence of int or None
         Value of each port in each cycle; None while it has undefined bits.
     """
@@ -73,7 +64,7 @@ def record_workloads(
     spec : SwitchSpec or MeshSpec
         The switch, or the mesh.
     level : str
-        One of ``WORKLOADS``.
+        One of ``POWER_LEVELS``.
     ports : sequence of str
         Ports of the top module to record.
     work : Path
@@ -91,7 +82,7 @@ def record_workloads(
         The simulator is not installed or failed, or what arrived was wrong.
     """
     link = spec.link if isinstance(spec, MeshSpec) else spec
-    if WORKLOADS[level] is not _NETWORK:
+    if level in ("switch", "mesh"):
         endpoint_library(protocol_header(link.protocol))  # raises here, not in the simulation
     work.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -104,9 +95,8 @@ def record_workloads(
     design = kept(generate, spec, level=level)
     bench = f"testbench.benches.tb_activity_{_BENCHES.get(level, level)}"
     recordings = []
-    for name in (
-        workloads or WORKLOADS[level]
-    ):  # each in a simulation of its own, so that nothing is left over
+    # Each runs in a simulation of its own, so that nothing is left over.
+    for name in workloads or WORKLOADS:
         options: Options = {"seed": seed, "simulator": "icarus", "tests": [name]}
         result = launch([bench], lambda _: design, link, work, environment, options)
         if result.failures:

@@ -21,7 +21,7 @@ __all__ = ["cosimulate_mesh", "cosimulate_router"]
 
 
 def cosimulate_mesh(
-    mesh: MeshSpec, work: Path, *, packets: int = 4, level: str = "mesh", **options: Unpack[Options]
+    mesh: MeshSpec, work: Path, *, packets: int = 4, **options: Unpack[Options]
 ) -> SimulationResult:
     """Run the benches of a mesh, with the reference endpoint on all of its links.
 
@@ -33,8 +33,6 @@ def cosimulate_mesh(
         As in :func:`launch`.
     packets : int
         Packets of each pair of endpoints, 1 or more.
-    level : str
-        The mesh as a whole, or ``router``: see :func:`cosimulate_router`.
 
     Raises
     ------
@@ -43,6 +41,13 @@ def cosimulate_mesh(
     SimulatorError
         The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
+    return _cosimulate(mesh, work, packets, "mesh", options)
+
+
+def _cosimulate(
+    mesh: MeshSpec, work: Path, packets: int, level: str, options: Options
+) -> SimulationResult:
+    """Run the benches of a level."""
     check_int("packets", packets, minimum=1)
     endpoint_library(protocol_header(mesh.link.protocol))  # raises here, not in the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
@@ -73,4 +78,4 @@ def cosimulate_router(
     if channels > 1:
         message = "must have one virtual channel per class for simulation of a single router"
         raise InputError(mesh.name, "routing", f"{message}, not {channels} as {mesh.routing} has")
-    return cosimulate_mesh(mesh, work, packets=packets, level="router", **options)
+    return _cosimulate(mesh, work, packets, "router", options)

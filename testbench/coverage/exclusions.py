@@ -34,4 +34,4 @@ class Exclusion:
 
 
 EXCLUSIONS: tuple[Exclusion, ...] = ()
-"""All exclusions; docs/explanation/evidence.md lists them."""
+"""All exclusions, which docs/explanation/evidence.md lists if there are any."""

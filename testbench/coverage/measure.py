@@ -17,10 +17,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-import fred_hw
-import gen
 from testbench.sim.cache import cpu_s
-from testbench.sim.kept import source_digest
+from testbench.sim.kept import generator_digest
 from testbench.sim.tools import SimulatorError, verilator_version
 
 from . import points as point_modules
@@ -125,7 +123,7 @@ def summary(found: Sequence[Measured], exclusions: Sequence[Exclusion]) -> dict[
         counts.update(one.counts)
         subjects.update(one.subjects)
     units: dict[str, dict[str, list[int]]] = {}
-    used = Counter[str]()
+    used = Counter[Exclusion]()
     points: dict[str, int] = {}
     holes: list[str] = []
     for place, count in sorted(counts.items()):
@@ -140,7 +138,7 @@ def summary(found: Sequence[Measured], exclusions: Sequence[Exclusion]) -> dict[
         row = units.setdefault(unit, {kind: [0, 0, 0] for kind in KINDS})[place.kind]
         line = subjects[module].lines[place.line - 1]
         text = place.name if place.kind == "toggle" else f"{line} -> {place.name.split()[1]}"
-        why = "" if count else _excluded(exclusions, unit, place.kind, text)
+        why = None if count else _excluded(exclusions, unit, place.kind, text)
         if why:
             used[why] += 1
             row[2] += 1
@@ -153,21 +151,15 @@ def summary(found: Sequence[Measured], exclusions: Sequence[Exclusion]) -> dict[
         "units": units,
         "points": {name: points[name] for name in sorted(points)},
         "exclusions": [
-            {"unit": one.unit, "kinds": list(one.kinds), "places": used[one.why], "why": one.why}
+            {"unit": one.unit, "kinds": list(one.kinds), "places": used[one], "why": one.why}
             for one in exclusions
         ],
         "holes": holes,
     }
 
 
-def _excluded(exclusions: Sequence[Exclusion], unit: str, kind: str, text: str) -> str:
-    return next((e.why for e in exclusions if e.excludes(unit, kind, text)), "")
-
-
-def _sources() -> str:
-    """Return a digest of what generates the hardware; empty if sources changed in the meantime."""
-    roots = [Path(place) for package in (fred_hw, gen) for place in package.__path__]
-    return (source_digest(*roots) or "")[:12]
+def _excluded(exclusions: Sequence[Exclusion], unit: str, kind: str, text: str) -> Exclusion | None:
+    return next((e for e in exclusions if e.excludes(unit, kind, text)), None)
 
 
 def entry(found: Sequence[Measured], seed: int) -> dict[str, Any]:
@@ -176,7 +168,7 @@ def entry(found: Sequence[Measured], seed: int) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "version": version("fred-hw"),
-        "sources": _sources(),
+        "sources": generator_digest(),
         "seed": seed,
         "tools": {
             "Verilator": verilator_version(),
@@ -193,7 +185,7 @@ def entry(found: Sequence[Measured], seed: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print and record; return 1 if a test fails or a point is not reached."""
+    """Measure, print and record; return 1 if a test fails."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -216,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"not recorded in {given.record}: sources changed during the run\n")
     elif given.record:
         given.record.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return int(not all(result["points"].values()))
+    return 0
 
 
 def _print(result: Mapping[str, Any]) -> None:

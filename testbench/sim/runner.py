@@ -169,7 +169,8 @@ def _run_bench(
     """Simulate in a private folder."""
     results_xml = work / "results.xml"
     measured = work / "measurements.json"
-    measured.unlink(missing_ok=True)
+    for stale in (measured, work / COVERAGE):
+        stale.unlink(missing_ok=True)
     with _environment(path):
         simulator = SIMULATORS[bench.simulator]
         model = simulator.build(

@@ -1,4 +1,4 @@
-"""Random stimulus for the interconnect: numbers, flow sets, and their routed configurations."""
+"""Stimulus for the interconnect and its baselines: numbers, flows and routed configurations."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -30,16 +30,6 @@ __all__ = [
     "strategy_phases",
     "strategy_runs",
 ]
-
-
-Router = Callable[[Sequence[Flow], SwitchSpec], AnyConfiguration | None]
-
-ROUTERS: dict[str, Router] = {
-    "interconnect": lambda flows, spec: routed(flows, spec),
-    "crossbar": lambda flows, spec: route_crossbar(flows, spec.ports),
-    "benes": lambda flows, spec: route_benes(flows, spec.ports)[1],
-}
-"""Routing of flows on each network, by generator level; None if they do not route."""
 
 
 def random_number(rng: random.Random, number_format: NumberFormat) -> int:
@@ -94,6 +84,16 @@ def random_flows(rng: random.Random, ports: int) -> list[Flow]:
             )
         )
     return flows
+
+
+Router = Callable[[Sequence[Flow], SwitchSpec], AnyConfiguration | None]
+
+ROUTERS: dict[str, Router] = {
+    "interconnect": routed,
+    "crossbar": lambda flows, spec: route_crossbar(flows, spec.ports),
+    "benes": lambda flows, spec: route_benes(flows, spec.ports)[1],
+}
+"""Routing of flows on each network, by generator level; None if they do not route."""
 
 
 def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow], Configuration]:

@@ -7,6 +7,7 @@ from typing import Any
 from docs.generate.attacks import attacks_page
 from docs.generate.evidence import evidence_page
 from docs.generate.pages import DOCS
+from testbench.formal.property import PROPERTIES
 
 RECORDS = DOCS / "figures"
 
@@ -68,7 +69,7 @@ def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
         for k, outcome in enumerate(("killed", "survived", "hung", "killed"))
     ]
     entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"cosmic-ray": "8"}}
-    entry |= {"seed": 3, "seconds": 120.0, "mutants": mutants}
+    entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": mutants}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
     assert "noticed 75.0 % of the changes" in page
@@ -110,9 +111,15 @@ def test_coverage_lists_shares_exclusions_and_what_was_not_reached(tmp_path: Pat
     assert "which this run left out: mesh." in page
     assert "took 2 minutes of CPU time with seed 3" in page
     assert "| branch: a side of a conditional expression | 7 | 10 | 70.0 % | 2 |" in page
-    assert "| cover point: an event of the list below | 1 | 2 | 50.0 % | 0 |" in page
+    assert "| cover point: a condition on signals of a unit | 1 | 2 | 50.0 % | 0 |" in page
     assert "| Fifo | 100.0 % | 62.5 % | 50.0 % |" in page
     assert "| Wire | none | 100.0 % | 50.0 % |" in page
     assert "| Fifo | branch | 2 | never |" in page
     assert "* `cover point Fifo.wraps`" in page
     assert "* `Fifo: assign o = a ? b : c; -> cond_then`" in page
+
+
+def test_netlist_mutants_are_of_all_fast_properties() -> None:
+    record = json.loads((RECORDS / "netlist-mutants.json").read_text(encoding="utf-8"))
+    names = {name for one in record["units"] for name in one["properties"]}
+    assert names == {name for name, one in PROPERTIES.items() if one.fast}

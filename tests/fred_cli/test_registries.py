@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+import clustermodel
 import fred_cli.schemas
 import fred_hw
 import gen
 import perfmodel
 import studies
 import testbench.sim
+import tracemodel
 from docs.generate.names import names
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.files import validate
@@ -85,7 +87,10 @@ LISTED = {
 def registries() -> list[Registry[Any]]:
     """Return every registry that there is."""
     found: dict[str, Registry[Any]] = {}
-    for package in (fred_hw, gen, perfmodel, studies, testbench.sim, fred_cli.schemas):
+    for package in (
+        *(fred_hw, gen, perfmodel, tracemodel, clustermodel, studies),
+        *(testbench.sim, fred_cli.schemas),
+    ):
         for info in walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(info.name)).values():
                 if isinstance(value, Registry):

@@ -22,7 +22,7 @@ def test_buffers_are_numbered_by_class_and_channel() -> None:
     channels = VirtualChannels(4, 2)
     assert channels.names == ("mp", "pp", "dp", "bulk")
     assert channels.buffers == tuple(f"{name}_{k}" for name in channels.names for k in range(2))
-    assert [channels.of(number) for number in range(4)] == [
+    assert [channels.buffers_of(number) for number in range(4)] == [
         range(first, first + 2) for first in (0, 2, 4, 6)
     ]
     assert (channels.channel_bits, channels.buffer_bits) == (1, CLASS_BITS + 1)
@@ -72,6 +72,8 @@ def test_links_with_other_numbers_of_classes_do_not_connect() -> None:
 
 def test_names_of_units_have_the_number_unless_it_is_the_default() -> None:
     assert ProtocolSpec(urgency_classes=4).suffix == f"{ProtocolSpec().suffix}_u4"
+    both = ChannelledProtocol(urgency_classes=4, each=2)
+    assert both.suffix == f"{ProtocolSpec().suffix}_u4_v2"
     assert "urgency_classes" not in ProtocolSpec().model_dump()
     assert ProtocolSpec(urgency_classes=2).model_dump()["urgency_classes"] == 2
 

@@ -5,7 +5,7 @@ a sample can be repeated. Work is done in a copy of the repository. A mutant is 
 of its module first, then on those of its folder, then on all of the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
-    python tests/mutation/sample.py --mutants 60 --near --record docs/figures/source-mutants.json
+    python tests/mutation/sample.py --mutants 20 --near --record docs/figures/source-mutants.json
 """
 
 import ast
@@ -213,6 +213,7 @@ def main(
             "version": version("fred-hw"),
             "tools": {"cosmic-ray": version("cosmic-ray")},
             "seed": seed,
+            "near": near,
             "seconds": round(time.perf_counter() - begin, 1),
             "mutants": [{key: one[key] for key in one if key != "by"} for one in results],
         }

@@ -58,12 +58,13 @@ def _transmitter(unit: Transmitter) -> Points:
                 points[f"{more}_waits_at_flit_{k}_of_{less}"] = (
                     f"i__{high}__waiting && sender_space[{high}] && i__{low}__take && sent == {k}"
                 )
+    takes = " || ".join(f"i__{k}__take" for k in range(len(classes)))
+    ends = " || ".join(f"(i__{k}__take && i__{k}__ends)" for k in range(len(classes)))
     return Points(
         points,
         (
             "logic [7:0] sent;",
             "always @(posedge clk) if (rst) sent <= 0;",
-            "else if (|{i__0__take, i__1__take, i__2__take}) sent <= |{i__0__take && i__0__ends,",
-            "i__1__take && i__1__ends, i__2__take && i__2__ends} ? 0 : sent + 1;",
+            f"else if ({takes}) sent <= ({ends}) ? 0 : sent + 1;",
         ),
     )

@@ -31,8 +31,8 @@ def _credits(unit: CircuitCredits) -> Points:
 @watches(Sender)
 def _sender(unit: Sender) -> Points:
     buffers = unit.spec.protocol.buffers
-    waits = {f"{name}_waits": f"wanted[{k}] && !space[{k}]" for k, name in enumerate(buffers)}
-    return Points({f"{name}_for_credits": condition for name, condition in waits.items()})
+    waits = {k: f"wanted[{k}] && !space[{k}]" for k in range(len(buffers))}
+    return Points({f"{name}_waits_for_credits": waits[k] for k, name in enumerate(buffers)})
 
 
 @watches(LinkSession)

@@ -62,11 +62,12 @@ _STATES = ("pick", "look", "gather", "compare", "measure", "serve", "answer", "a
 
 @watches(Acknowledger)
 def _acknowledger(unit: Acknowledger) -> Points:
-    """Receive a nack in each state after the reset."""
-    ports, low = unit.spec.ports, 0
+    """Return a point for a nack that arrives in each state after the reset."""
+    low, bits = unit.spec.protocol.header["kind"]
+    kind = f"[{low + bits - 1}:{low}]"
     nacks = " || ".join(
-        f"(message__{k}__valid && message__{k}__payload[{low + 2}:{low}] == {int(Kind.NACK)})"
-        for k in range(ports)
+        f"(message__{k}__valid && message__{k}__payload{kind} == {int(Kind.NACK)})"
+        for k in range(unit.spec.ports)
     )
     return Points(
         {f"nack_comes_in_{name}": f"({nacks}) && state[{k + 1}]" for k, name in enumerate(_STATES)}

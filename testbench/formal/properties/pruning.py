@@ -85,7 +85,7 @@ def _bound(ports: int) -> Bound:
 def _equals_full(c: Harness, u: Any) -> None:
     words = sorted(c.unit.spec.needed)
     c.assume(Cat(u.configuration == word for word in words).any())
-    # Registers of data begin with any value, and keep it until a flit could have passed.
+    # Registers of data begin with any value, which leaves the pipeline after its latency.
     settled = c.delayed(1, latency_cycles(c.unit.spec), reset=True)
     for k, (one, other) in enumerate(zip(u.o, u.full_o, strict=True)):
         c.check(f"valid_{k}", one.valid == other.valid)

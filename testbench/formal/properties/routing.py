@@ -174,9 +174,9 @@ def lowest_always_wins(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: PathClaims(ports=PORTS),
-    shows="The grants are exactly those of the rules. A link belongs to the path that stays, then "
-    "to the first source, then to the source with the lowest number. A refused source becomes the "
-    "first one, round-robin, and remains so until it is granted.",
+    shows="Each link is granted by three rules. A path in use keeps its links. "
+    "Next comes the source with precedence, then the source with the lowest number. Precedence "
+    "passes round-robin to a refused source, which keeps it until its request is granted.",
     omits="other numbers of ports",
     mutant=lowest_always_wins,
 )

@@ -200,11 +200,11 @@ def test_what_was_pruned_is_refused_and_named(
     refused: Callable[..., str], pruned: tuple[str, ...], place: Path
 ) -> None:
     assert refused(*pruned, "--strategy", "MP4-DP2-PP1") == (
-        "error: needs.yaml: only: must have a configuration for mp_all_reduce, not 4 others; "
-        "its flows are [0, 1, 2, 3] -> [0, 1, 2, 3], [4, 5, 6, 7] -> [4, 5, 6, 7]"
+        "error: needs.yaml: strategies: must have a configuration for mp_all_reduce "
+        "([0, 1, 2, 3] -> [0, 1, 2, 3], [4, 5, 6, 7] -> [4, 5, 6, 7]), not only 4 others"
     )
     assert refused(*pruned, "circular.yaml").startswith(
-        "error: needs.yaml: only: must have a configuration for flows, not 4 others; "
+        "error: needs.yaml: strategies: must have a configuration for flows ("
     )
     assert refused("route", "mesh.yaml", "--only", "needs.yaml", "--strategy", "MP2-DP1-PP1") == (
         "error: route: --only: must be given with a switch, not a mesh"

@@ -47,17 +47,34 @@ def test_what_fred_2_routes_a_benes_network_routes() -> None:
             assert route_benes(flows, 8)[0] == "routed"
 
 
-def test_flow_sets_that_are_refused_have_no_configuration() -> None:
-    """All 16**2 settings of the switches of two ports decide, for every flow set."""
-    reached = {
-        tuple(walk(BenesConfiguration(2, (pair,)), [frozenset([0]), frozenset([1])], union))
-        for pair in product(range(4), repeat=2)
-    }
-    sides = [(0,), (1,), (0, 1)]
-    for inputs, outputs in product(sides, sides):
-        flows = [Flow(inputs, outputs)]
-        assert tuple(wanted(flows, 2)) in reached
-        assert route_benes(flows, 2)[0] == "routed"
+def reachable(ports: int) -> set[tuple[frozenset[int] | None, ...]]:
+    """Return what the outputs can receive, over all settings of all micro-switches."""
+    network, ends = nodes(ports)
+    live = list(range(ports))
+    states: set[tuple[frozenset[int] | None, ...]] = {tuple(frozenset([k]) for k in live)}
+    for node in network:
+        a, b = (live.index(wire) for wire in node.inputs)
+        rest = [k for k in range(len(live)) if k not in (a, b)]
+        found = set()
+        for state, codes in product(states, product(range(4), repeat=2)):
+            x, y = state[a], state[b]
+            both = None if x is None or y is None or x & y else x | y
+            choices = (None, None, None, both) if 3 in codes else (None, x, y, None)
+            found.add((*(state[k] for k in rest), *(choices[code] for code in codes)))
+        states, live = found, [*(live[k] for k in rest), *node.outputs]
+    order = [live.index(wire) for wire in ends]
+    return {tuple(state[k] for k in order) for state in states}
+
+
+def test_flow_sets_of_four_ports_conflict_exactly_if_no_setting_delivers_them() -> None:
+    reached, sets = reachable(4), set[tuple[Flow, ...]]()
+    for ins, outs in product(product(range(5), repeat=4), repeat=2):
+        if (groups := {*ins} - {0}) == {*outs} - {0}:
+            sides = [[[k for k in range(4) if one[k] == g] for one in (ins, outs)] for g in groups]
+            sets.add(tuple(sorted(Flow(*side) for side in sides)))
+    routed = {flows for flows in sets if route_benes(flows, 4)[0] == "routed"}
+    assert routed == {flows for flows in sets if tuple(wanted(list(flows), 4)) in reached}
+    assert (len(sets), len(sets - routed)) == (2100, 64)
 
 
 def test_three_flows_that_block_each_other_conflict() -> None:

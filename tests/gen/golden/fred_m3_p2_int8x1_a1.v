@@ -4,8 +4,8 @@
 //   configuration word.
 // Source: fred_hw.datapath.interconnect.Interconnect, fred-hw 0.2.0
 // Parameter spec = fred_m3_p2_int8x1_a1: Ports, middle subswitches, lanes, number format,
-//   operation, registers. If it has only some configurations, parts that these do not use are left
-//   out; other configurations have no defined result.
+//   operation, registers. If the key only lists configurations, the hardware has no parts but
+//   theirs, and other configurations have no defined result.
 // Latency: latency_cycles(spec) cycles on every path.
 // Throughput: one flit per port and cycle in every configuration.
 // Paths: none.
