@@ -160,10 +160,16 @@ def test_groups_that_take_several_algorithms_are_refused() -> None:
         hardware(record).algorithm(topology, [(0, 1), range(20)], "published")
 
 
-def test_a_span_beyond_the_end_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("names", "kind", "late"), [(0, 0, 1), (0, 99, 0), (1, 0, 0)], ids=["end", "kind", "name"]
+)
+def test_spans_that_cannot_be_are_refused(tmp_path: Path, names: int, kind: int, late: int) -> None:
     data = shipped(SHIPPED_ITERATIONS[0])
-    data["npus"][3][0] = [0, 0, 5, data["cycles"] + 1]
+    name = names * (len(data["names"]) + 300)
+    data["npus"][3][0] = [name, kind, 5, data["cycles"] + late]
     written(tmp_path / "record.json", data)
     with pytest.raises(InputError) as error:
         load_iteration(tmp_path / "record.json")
-    assert re.search(r"npus\.3 must have spans .* not \[0, 0, 5, \d+\]", str(error.value))
+    assert re.search(
+        rf"npus\.3 must have spans .* not \[{name}, {kind}, 5, \d+\]", str(error.value)
+    )

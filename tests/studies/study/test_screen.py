@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from studies.study import run as runs
+from studies.study import screen as screens
 from studies.study.run import run_study
 from studies.study.screen import Screen
 from studies.study.store import create_store, open_store
@@ -129,3 +130,18 @@ def test_points_come_in_the_order_of_their_bounds() -> None:
     assert found == [11, 12, 10]
     skipped, least = screen.skipped
     assert (skipped.tolist(), least[:, 0].tolist()) == ([14, 13], [4.0, 5.0])
+
+
+def test_points_behind_a_chunk_that_is_left_out_are_yielded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(screens, "CHUNK", 2)
+    # In the order of their sums, the second to the fourth are worse than the first in both.
+    bounds = np.array([(1.0, 4.0), (2.0, 4.0), (2.0, 4.5), (2.5, 4.5), (8.0, 3.9)])
+    screen = Screen(np.arange(5), bounds)
+    yielded = []
+    for number in screen:
+        yielded.append(number)
+        screen.front.add([tuple(bounds[number])])
+    assert yielded == [0, 4]
+    assert screen.skipped[0].tolist() == [1, 2, 3]
