@@ -108,7 +108,7 @@ def test_coverage_lists_shares_exclusions_and_what_was_not_reached(tmp_path: Pat
     }
     (tmp_path / "coverage.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "which this run left out: mesh." in page
+    assert "this run did not simulate: mesh." in page
     assert "took 2 minutes of CPU time with seed 3" in page
     assert "| branch: a side of a conditional expression | 7 | 10 | 70.0 % | 2 |" in page
     assert "| cover point: a condition on signals of a unit | 1 | 2 | 50.0 % | 0 |" in page
