@@ -41,9 +41,9 @@ def estimate_schedule(
     workload: str, changes: tuple[str, ...], control: bool, as_json: bool
 ) -> None:
     """Print the time of each rank of a schedule by activity."""
-    from tracemodel.chakra.loggops import PARAMETERS, LogGops
-    from tracemodel.chakra.loggops import estimate_schedule as estimate
-    from tracemodel.chakra.schedules import read_schedule
+    from tracemodel.api import LogGops, read_schedule
+    from tracemodel.api import estimate_schedule as estimate
+    from tracemodel.names import PARAMETERS
 
     model = LogGops(**_parameters(changes))
     with option_names("workload"), progress("running a schedule"):
@@ -62,7 +62,7 @@ def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
     from math import isfinite
 
     from fred_hw.load import parse_change
-    from tracemodel.chakra.loggops import PARAMETERS
+    from tracemodel.names import PARAMETERS
 
     found: dict[str, float] = {}
     for change in changes:

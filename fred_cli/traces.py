@@ -87,7 +87,7 @@ _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
 def _network_models(_context: click.Context) -> Iterable[str]:
-    from tracemodel.astra.transport import NETWORK_MODELS
+    from tracemodel.names import NETWORK_MODELS
 
     return dict.fromkeys((*OPTIONS["network_model"].names(), *NETWORK_MODELS, "loggops"))
 
@@ -277,7 +277,8 @@ def estimate_traces(
     **given: Any,
 ) -> None:
     """Run traces, and print the time of each NPU by activity."""
-    from tracemodel.astra import estimate
+    from tracemodel.api import Inputs, JobRequest, estimate_jobs
+    from tracemodel.api import estimate_traces as run_traces
 
     if chart:
         need_plotly()
@@ -287,15 +288,15 @@ def estimate_traces(
         progress("running traces"),
     ):
         parameters = read_roce(network_model, cc, roce, "congestion_chart")
-        inputs = estimate.Inputs(model=network_model, details=needs, roce=parameters, **given)
+        inputs = Inputs(model=network_model, details=needs, roce=parameters, **given)
         if workload is None:
-            requests = [estimate.JobRequest(*_job(one)) for one in job]
-            found = estimate.estimate_jobs(requests, network, inputs)
+            requests = [JobRequest(*_job(one)) for one in job]
+            found = estimate_jobs(requests, network, inputs)
         else:
             if len(inputs.groups) > 1:
                 raise click.UsageError("--groups: must be given once without --job")
             check_name(workload, "the prefix of traces", "workload")
-            found = estimate.estimate_traces(workload, network, inputs)
+            found = run_traces(workload, network, inputs)
     files = {csv_file: ranks_csv, collectives_file: collectives_csv, links_file: links_csv}
     texts = {path: partial(text, found) for path, text in files.items()}
     texts = {**texts, chart: partial(_chart, found), timeline: partial(_timeline, found)}
@@ -331,7 +332,7 @@ def _chart(found: Sequence[Any]) -> str:
 
 def _timeline(found: Sequence[Any]) -> str:
     """Return the timeline of the single network."""
-    from tracemodel.astra.timeline import node_names, trace_timeline
+    from tracemodel.api import node_names, trace_timeline
 
     (one,) = found
     title = f"{one.workload} on {one.network}, network model {one.network_model}"
