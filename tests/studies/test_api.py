@@ -25,9 +25,10 @@ def test_the_store_of_a_run_is_opened(tmp_path: Path) -> None:
 def test_a_study_is_run_and_its_store_returned(tmp_path: Path) -> None:
     space = {"topology": "mesh:2x2", "workload": "resnet-50", "strategy": ["MP1-DP4-PP1"]}
     store = run_study(str(study_file(tmp_path, space)), tmp_path / "store", workers=1)
+    model = Wafer.named("mesh:2x2").estimate("resnet-50", "MP1-DP4-PP1")
     [row] = store.query("select * from points").to_pylist()
     assert (row["strategy"], row["error"]) == ("MP1-DP4-PP1", None)
-    assert row["iteration_time_s"] == Wafer.named("mesh:2x2").estimate("resnet-50").iteration_time_s
+    assert row["iteration_time_s"] == model.iteration_time_s
     assert open_store(tmp_path / "store").query("select * from points").to_pylist() == [row]
     with pytest.raises(InputError, match="must be an existing file"):
         run_study(tmp_path / "none.yaml", tmp_path / "none")
