@@ -74,7 +74,7 @@ class Figures:
     Parameters
     ----------
     link_bytes : dict or None
-        Payload bytes by class of link; classes without bytes are left out [B].
+        Payload bytes by each class of link, ``LINK_CLASSES`` [B].
     utilization : tuple of DimensionUse or None
         Use of the links of each dimension, ordered by name.
     energy : Energy or None

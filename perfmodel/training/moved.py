@@ -215,7 +215,7 @@ def _by_class(used: Iterable[tuple[UsedLink, float]]) -> dict[str, float]:
     for link, count in used:
         if link.kind in found:
             found[link.kind] += count
-    return {name: count for name, count in found.items() if count}
+    return found
 
 
 def _utilization(

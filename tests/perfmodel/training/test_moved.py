@@ -14,6 +14,7 @@ from perfmodel.training.estimate import estimate
 from perfmodel.training.moved import TopologyLinks, figures, moved_by
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
+from tests.perfmodel.training.carried import carried
 
 NAMES = {
     "mesh:5x4": {"1: line of 5": 32, "2: line of 4": 30, IO: 36},
@@ -43,7 +44,7 @@ def test_a_link_is_used_for_the_bytes_that_it_carries() -> None:
     found = figures(read_energy("wafer"), TopologyLinks(fabric), run.time_s, moved)
     assert found.utilization
     first, second = found.utilization
-    assert found.link_bytes == {"npu_npu": rate}
+    assert carried(found) == {"npu_npu": rate}
     name = link_dimensions(fabric)[0]
     used, idle = (first, second) if first.dimension == name else (second, first)
     assert (used.links, used.bytes, used.peak, used.average) == (32, rate, 0.5, 0.5 / 32)

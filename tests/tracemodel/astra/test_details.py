@@ -8,6 +8,7 @@ import pytest
 from perfmodel.run_figures import Figures
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.energy import read_energy
+from tests.perfmodel.training.carried import carried
 from tracemodel.astra.details import CollectiveTimes, TraceDetails, trace_details
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.job import Job
@@ -72,7 +73,7 @@ def test_bytes_on_links_of_two_dimensions(model: str) -> None:
     given = setup(network=net, **system, collective_optimization="localBWAware")
     found, _, figures = details(given, *[[collective(0, 4_000)]] * 4, model=model)
     assert found.collectives[0].end_ns == 8_000
-    assert figures.utilization and figures.link_bytes == {"npu_npu": 24_000}
+    assert figures.utilization and carried(figures) == {"npu_npu": 24_000}
     assert [(one.dimension, one.links, one.bytes) for one in figures.utilization] == [
         ("1: fully_connected of 2", 4, 16_000),
         ("2: fully_connected of 2", 4, 8_000),

@@ -18,6 +18,7 @@ from perfmodel.training.request import Request
 from perfmodel.workloads.layers import Layer, Network, Operator
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import Workload
+from tests.perfmodel.training.carried import carried
 from tracemodel.astra.engine.job import Job
 from tracemodel.astra.engine.setup import Setup
 from tracemodel.astra.engine.trace import trace_of
@@ -118,7 +119,7 @@ def test_a_network_of_astra_has_the_bytes_of_its_rings() -> None:
     """A ring of 4 sends 2 * 3 / 4 of 4,000 bytes from each NPU, and adds 3 * 2,000 numbers."""
     given = setup(network=Astra([Dimension("ring", 4, 1.0, 0)]))
     found = moved(given, [[collective(0, 4_000)]] * 4)
-    assert found.link_bytes == {"npu_npu": 24_000} and found.utilization
+    assert carried(found) == {"npu_npu": 24_000} and found.utilization
     assert [(one.dimension, one.links) for one in found.utilization] == [("1: ring of 4", 8)]
     want = {
         "npu_npu": 24_000 * 8e-12 * TABLE.npu_npu_pj_per_bit,
@@ -132,7 +133,7 @@ def test_messages_and_remote_memory_have_parts_of_their_own() -> None:
     load = node(2, NodeType.MEM_LOAD_NODE, tensor_size=50)
     memory = load_memory(EXAMPLES / "astra-memory.yaml")
     found = moved(setup(remote=memory), [[send, load], [receive]])
-    assert found.link_bytes == {"npu_npu": 700, "remote_memory": 50}
+    assert carried(found) == {"npu_npu": 700, "remote_memory": 50}
     assert found.energy and found.energy.parts_j == pytest.approx(
         {
             "compute": 0.0,
@@ -161,4 +162,4 @@ def test_replayed_communication_has_no_figures() -> None:
     found = moved(setup(), nodes, model="unaware")
     assert (found.energy, found.link_bytes, found.utilization) == (None, None, None)
     assert {*found.absent} == {"energy", "link_bytes", "utilization"}
-    assert moved(setup(), nodes).link_bytes == {"npu_npu": 1_000}
+    assert carried(moved(setup(), nodes)) == {"npu_npu": 1_000}
