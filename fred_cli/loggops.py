@@ -1,13 +1,11 @@
 """`--network-model loggops` of `fred estimate`: schedules without a topology."""
 
-from dataclasses import asdict
-from typing import Any
-
 import click
 
-from fred_cli.output import option_names, print_json, table
+from fred_cli.output import option_names, print_json
 from fred_cli.progress import progress
-from fred_cli.traces import given_names, rank_rows
+from fred_cli.run_figures import print_figures, print_ranks
+from fred_cli.traces import given_names
 from fred_hw.choices import not_one_of
 from fred_hw.errors import InputError
 
@@ -42,23 +40,21 @@ def check_loggops(context: click.Context) -> bool:
 def estimate_schedule(
     workload: str, changes: tuple[str, ...], control: bool, as_json: bool
 ) -> None:
-    """Print the end of each rank of a schedule."""
-    from tracemodel.chakra.loggops import PARAMETERS, LogGops, simulate
-    from tracemodel.chakra.schedules import read_schedule
+    """Print the time of each rank of a schedule by activity."""
+    from tracemodel.api import LogGops, read_schedule
+    from tracemodel.api import estimate_schedule as estimate
+    from tracemodel.names import PARAMETERS
 
     model = LogGops(**_parameters(changes))
     with option_names("workload"), progress("running a schedule"):
-        ends = simulate(read_schedule(workload, control=control), model, workload)
+        found = estimate(read_schedule(workload, control=control), model, workload)
     if as_json:
-        said: dict[str, Any] = {"workload": workload, "network_model": "loggops"}
-        said |= {"parameters": asdict(model), "total_ns": max(ends)}
-        ranks = [{"rank": rank, "total_ns": end} for rank, end in enumerate(ends)]
-        print_json({**said, "ranks": ranks})
+        print_json(found)
         return
-    rows = rank_rows({rank: (end,) for rank, end in enumerate(ends)})
-    table("LogGOPS; ns", ("ranks", "total"), rows)
+    print_ranks("LogGOPS; ns", found.ranks)
     shown = ", ".join(f"{key} {getattr(model, name):g}" for key, name in PARAMETERS.items())
     print(f"  {workload}: {shown}")
+    print_figures(found)
 
 
 def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
@@ -66,7 +62,7 @@ def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
     from math import isfinite
 
     from fred_hw.load import parse_change
-    from tracemodel.chakra.loggops import PARAMETERS
+    from tracemodel.names import PARAMETERS
 
     found: dict[str, float] = {}
     for change in changes:

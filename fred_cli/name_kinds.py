@@ -53,6 +53,6 @@ def check_name(text: str, wanted: str, source: str | None = None) -> None:
 
 def _is_prefix(text: str) -> bool:
     """Return whether there is a set of traces with a prefix."""
-    from tracemodel.chakra.traces import ENDINGS, trace_path
+    from tracemodel.api import ENDINGS, trace_path
 
     return any(trace_path(text, 0, ending).exists() for ending in ENDINGS)

@@ -91,7 +91,7 @@ def _npu_keys(_context: click.Context) -> Iterable[str]:
 
 
 def _loggops_keys(_context: click.Context) -> Iterable[str]:
-    from tracemodel.chakra.loggops import PARAMETERS
+    from tracemodel.names import PARAMETERS
 
     return [f"{one}=" for one in PARAMETERS]
 

@@ -149,7 +149,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
     InputError
         The hardware cannot do what the iteration needs.
     """
-    from tracemodel.chakra.iteration_traces import iteration_traces
+    from tracemodel.api import iteration_traces
 
     request = found.request
     streams = request.workload.mode == "streaming"
@@ -160,7 +160,7 @@ def hardware_tasks(hardware: Hardware, found: Any) -> tuple[list[list[Any]], int
 
 def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
     """Return the tasks of all endpoints; with ``streams``, weights come from storage."""
-    from tracemodel.chakra.plane import plane_tasks
+    from tracemodel.api import plane_tasks
 
     try:
         storage = hardware.storage(strategy, streams) if hardware.storage else None

@@ -11,7 +11,7 @@ __all__ = ["schedule_files", "write_schedule"]
 
 def schedule_files(target: Path | None, npus: int) -> list[Path]:
     """Return the output files of a schedule; none without a target."""
-    from tracemodel.chakra.traces import trace_path
+    from tracemodel.api import trace_path
 
     if target is None:
         return []
@@ -27,10 +27,7 @@ def write_schedule(schedule: Any, npus: int, files: Sequence[Path]) -> None:
     """Write a schedule in the format of each file."""
     from gen.write import write_outputs
     from perfmodel.collectives.msccl import msccl_xml
-    from tracemodel.chakra.collective import to_goal
-    from tracemodel.chakra.files import VERSION, encode
-    from tracemodel.chakra.goal import goal_text, to_traces
-    from tracemodel.chakra.node import Metadata
+    from tracemodel.api import VERSION, Metadata, encode, goal_text, to_goal, to_traces
 
     if files[0].suffix == ".xml":
         write_text(msccl_xml(schedule), files[0])

@@ -57,20 +57,6 @@ def print_details(details: Any) -> None:
 
 
 def _say_network(details: Any) -> None:
-    _say(
-        "network; utilization is the mean of the links that carry bytes",
-        ("dimension", "links", "bytes", "utilization", "busiest"),
-        [
-            (
-                row.dimension,
-                row.links,
-                _count(row.bytes),
-                _share(row.utilization),
-                _share(row.busiest),
-            )
-            for row in details.dimensions
-        ],
-    )
     busiest = sorted(details.links, key=lambda row: -row.utilization)
     _say(
         "busiest links",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from fred_cli.output import (
 )
 from fred_cli.progress import progress
 from fred_cli.roce import read_roce
+from fred_cli.run_figures import print_figures, print_ranks, spans
 from fred_cli.trace_tables import collectives_csv, links_csv, print_details, ranks_csv
 from fred_cli.values import parse_group
 from perfmodel.training.options import OPTIONS
@@ -43,7 +44,6 @@ __all__ = [
     "check_options",
     "estimate_traces",
     "given_names",
-    "rank_rows",
     "trace_options",
 ]
 
@@ -70,6 +70,7 @@ _SHARED = (
     "as_json",
     "protocol",
     "algorithm",
+    "energy",
     "memory",
     "network_model",
     "repeats",
@@ -82,14 +83,11 @@ _SHARED = (
 _OF_ONE = ("chart", "details", "csv_file", "collectives_file", "links_file", "timeline")
 """Names of the options that conflict with --job."""
 
-_SHOWN = 6
-"""Largest number of rank ranges named in a table row."""
-
 _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
 def _network_models(_context: click.Context) -> Iterable[str]:
-    from tracemodel.astra.transport import NETWORK_MODELS
+    from tracemodel.names import NETWORK_MODELS
 
     return dict.fromkeys((*OPTIONS["network_model"].names(), *NETWORK_MODELS, "loggops"))
 
@@ -279,22 +277,26 @@ def estimate_traces(
     **given: Any,
 ) -> None:
     """Run traces, and print the time of each NPU by activity."""
-    from tracemodel.astra import estimate
+    from tracemodel.api import Inputs, JobRequest, estimate_jobs
+    from tracemodel.api import estimate_traces as run_traces
 
     if chart:
         need_plotly()
     needs = bool(details or collectives_file or links_file or timeline)
-    with option_names("workload", "protocol", "algorithm", "roce"), progress("running traces"):
+    with (
+        option_names("workload", "protocol", "algorithm", "energy", "roce"),
+        progress("running traces"),
+    ):
         parameters = read_roce(network_model, cc, roce, "congestion_chart")
-        inputs = estimate.Inputs(model=network_model, details=needs, roce=parameters, **given)
+        inputs = Inputs(model=network_model, details=needs, roce=parameters, **given)
         if workload is None:
-            requests = [estimate.JobRequest(*_job(one)) for one in job]
-            found = estimate.estimate_jobs(requests, network, inputs)
+            requests = [JobRequest(*_job(one)) for one in job]
+            found = estimate_jobs(requests, network, inputs)
         else:
             if len(inputs.groups) > 1:
                 raise click.UsageError("--groups: must be given once without --job")
             check_name(workload, "the prefix of traces", "workload")
-            found = estimate.estimate_traces(workload, network, inputs)
+            found = run_traces(workload, network, inputs)
     files = {csv_file: ranks_csv, collectives_file: collectives_csv, links_file: links_csv}
     texts = {path: partial(text, found) for path, text in files.items()}
     texts = {**texts, chart: partial(_chart, found), timeline: partial(_timeline, found)}
@@ -310,7 +312,9 @@ def estimate_traces(
     if one.jobs:
         _say_jobs(one)
     else:
-        _say_ranks(one)
+        title = f"{one.workload} on {one.network}, network model {one.network_model}; ns"
+        print_ranks(title, one.ranks)
+    print_figures(one)
     if details:
         print_details(one.details)
     _say_congestion(one)
@@ -328,7 +332,7 @@ def _chart(found: Sequence[Any]) -> str:
 
 def _timeline(found: Sequence[Any]) -> str:
     """Return the timeline of the single network."""
-    from tracemodel.astra.timeline import node_names, trace_timeline
+    from tracemodel.api import node_names, trace_timeline
 
     (one,) = found
     title = f"{one.workload} on {one.network}, network model {one.network_model}"
@@ -413,24 +417,6 @@ def _say_jobs(one: Any) -> None:
     )
 
 
-def _say_ranks(one: Any) -> None:
-    """Print one row per set of ranks with equal times."""
-    times = {rank: ns for rank, *ns in (vars(row).values() for row in one.ranks)}
-    table(
-        f"{one.workload} on {one.network}, network model {one.network_model}; ns",
-        ("ranks", "total", "compute", "communication", "overlap", "exposed communication"),
-        rank_rows(times),
-    )
-
-
-def rank_rows(times_ns: Mapping[int, Sequence[int]]) -> list[tuple[str, ...]]:
-    """Return a table row for each set of ranks with equal times [ns]."""
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for rank, times in times_ns.items():
-        alike.setdefault(tuple(times), []).append(rank)
-    return [(spans(ranks), *(f"{ns:,}" for ns in times)) for times, ranks in alike.items()]
-
-
 def _say_congestion(one: Any) -> None:
     """Print the congestion of the network, for network model roce."""
     if one.congestion:
@@ -453,16 +439,3 @@ def _say_faster(one: Any, front: str = "") -> None:
         f"bytes: {worst.time_ns:,.0f} ns, though sending alone takes an NPU "
         f"{worst.injection_bound_ns:,.0f} ns, {worst.times:.1f} times as long"
     )
-
-
-def spans(ranks: list[int]) -> str:
-    """Return ranks as text: consecutive ranks as ranges, and only the first few ranges."""
-    found: list[list[int]] = []
-    for rank in ranks:
-        if found and found[-1][-1] == rank - 1:
-            found[-1][1:] = [rank]
-        else:
-            found.append([rank])
-    said = ["-".join(map(str, one)) for one in found]
-    more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    return ", ".join(said[:_SHOWN]) + more

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from clustermodel.footprint import Training, footprint
-from clustermodel.hardware import Cluster, Npu
-from clustermodel.iteration_time import times
-from clustermodel.model import Transformer
-from clustermodel.network import Level
-from clustermodel.tiers import MemoryTier
+from clustermodel.api import (
+    Cluster,
+    Level,
+    MemoryTier,
+    Npu,
+    Training,
+    Transformer,
+    footprint,
+    times,
+)
 from fred_hw.compiler.placement import Strategy
 from perfmodel.published import A100_ACTIVATIONS, A100_ITERATION, A100_STATES
 from perfmodel.workloads.transformer import transformer

@@ -55,8 +55,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
     """Show the metadata and the first nodes of a trace."""
     from itertools import islice
 
-    from tracemodel.chakra.feeder import named
-    from tracemodel.chakra.files import read
+    from tracemodel.api import named, read
 
     with read(trace) as reader, progress("reading nodes"):
         nodes = list(islice(reader, limit))
@@ -98,8 +97,7 @@ def show(trace: Path, limit: int, as_json: bool) -> None:
 @as_json_option
 def stats(trace: str, control: bool, as_json: bool) -> None:
     """Count the nodes of a trace, its compute time, longest path, operations and bytes."""
-    from tracemodel.chakra.files import read
-    from tracemodel.chakra.stats import measure
+    from tracemodel.api import measure, read
 
     found: list[dict[str, Any]] = []
     with progress("reading traces"):
@@ -148,10 +146,15 @@ def validate(trace: str, groups: Path | None, control: bool, as_json: bool) -> N
     In a set of traces, sends must have their receives, and collectives all of their ranks. An
     error is printed as one line, with exit status 2.
     """
-    from tracemodel.astra.files.groups import check_members, load_groups
-    from tracemodel.chakra.files import read
-    from tracemodel.chakra.partners import Partners
-    from tracemodel.chakra.stats import add_partners, check_node, measure
+    from tracemodel.api import (
+        Partners,
+        add_partners,
+        check_members,
+        check_node,
+        load_groups,
+        measure,
+        read,
+    )
 
     partners = Partners()
     members = load_groups(groups) if groups else {}
@@ -210,9 +213,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     from json import dumps
 
     from gen.write import check_files, write_outputs
-    from tracemodel.astra.files.groups import check_names
-    from tracemodel.chakra.files import read_tasks
-    from tracemodel.chakra.process_groups import ProcessGroups
+    from tracemodel.api import ProcessGroups, check_names, read_tasks
 
     check_files((output,))
     paths = _files(trace)
@@ -294,7 +295,7 @@ def convert(
     Communicator groups of a transformer and of an iteration are in TARGET.groups.json.
     """
     from gen.write import check_files, write_outputs
-    from tracemodel.chakra.convert import convert as convert_file
+    from tracemodel.api import convert as convert_file
 
     if (source is None) == (workload is None):
         raise click.UsageError("SOURCE: must be given, or --workload, but not both")
@@ -333,9 +334,7 @@ def _iteration(
     from gen.write import check_files
     from perfmodel.training.estimate import simulate
     from perfmodel.training.request import read_requests
-    from tracemodel.chakra.files import encode
-    from tracemodel.chakra.iteration_traces import iteration_traces
-    from tracemodel.chakra.traces import groups_path, trace_path
+    from tracemodel.api import encode, groups_path, iteration_traces, trace_path
 
     (request,) = read_requests([topology], [workload], strategy)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
@@ -350,7 +349,7 @@ def _iteration(
 
 def _files(trace: str) -> list[Path]:
     """Return the file with a name, or the files of a set with that prefix."""
-    from tracemodel.chakra.traces import ENDINGS, find_traces
+    from tracemodel.api import ENDINGS, find_traces
 
     path = Path(trace)
     return [path] if path.name.endswith(ENDINGS) else find_traces(trace)
@@ -362,7 +361,7 @@ def _each(paths: Sequence[Path]) -> Iterable[Path]:
 
 
 def _type(node: Any) -> str:
-    from tracemodel.chakra.kinds import NodeType
+    from tracemodel.api import NodeType
 
     return NodeType(node.type).name if node.type in set(NodeType) else str(node.type)
 

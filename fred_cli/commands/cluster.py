@@ -25,7 +25,7 @@ __all__ = ["command"]
 @click.argument("file", required=False, type=InputPath())
 @click.option(
     "--workload",
-    type=NameOrFile(names_in("clustermodel.model", "transformer_names")),
+    type=NameOrFile(names_in("clustermodel.api", "transformer_names")),
     help="A transformer: a built-in workload, or a file.",
 )
 @click.option(
@@ -82,9 +82,7 @@ def _swept(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    from clustermodel.file import load_cluster
-    from clustermodel.model import load_transformer
-    from clustermodel.sweep import best, design_space, sweep
+    from clustermodel.api import best, design_space, load_cluster, load_transformer, sweep
 
     if chart:
         need_plotly()

@@ -144,7 +144,7 @@ def command(
     from perfmodel.collectives.themis.plan import POLICIES
     from perfmodel.collectives.themis.run import CHUNKS, Queuing
     from perfmodel.network.run import FLUID, run_collective
-    from tracemodel.astra.as_topology import load_fabric
+    from tracemodel.api import load_fabric
 
     with option_names(*_OPTIONS), progress("simulating a collective"):
         parameters = read_roce(network_model, cc, roce, "chart")

@@ -35,6 +35,7 @@ from fred_cli.output import (
 )
 from fred_cli.progress import progress
 from fred_cli.roce import congestion_chart_option, read_roce, roce_options, with_roce
+from fred_cli.run_figures import figure_rows
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from perfmodel.training.options import OPTIONS
 
@@ -105,7 +106,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
         estimate_schedule(workload, given["loggops"], given["control"], as_json)
         return
     traces = check_options(context)
-    both = ("protocol", "algorithm", "memory", "network_model", "repeats", "timeline")
+    both = ("protocol", "algorithm", "energy", "memory", "network_model", "repeats", "timeline")
     both += ("cc", "roce", "congestion_chart")
     chosen = {
         name: value
@@ -223,16 +224,7 @@ def _say(result: Any) -> None:
                 f"{result.memory.available_bytes / 1e9:g} GB: {result.memory_verdict}"
             ),
         ),
-        ("energy of all NPUs and links", f"{result.energy.total_j:,.4g} J"),
-        ("  by part", _joules(result.energy.parts_j)),
-        ("  by use", _joules(result.energy.uses_j)),
-        *(
-            (
-                f"{'links, ' if not place else '  '}{one.dimension}",
-                f"utilization {one.peak:.1%} at most, {one.average:.1%} on average",
-            )
-            for place, one in enumerate(result.utilization)
-        ),
+        *figure_rows(result),
         ("placement", result.placement),
     ]
     table(
@@ -250,13 +242,6 @@ def _path(parts_s: dict[str, float]) -> str:
         f"{name.replace('_', ' ')} {_milliseconds(seconds)}"
         for name, seconds in parts_s.items()
         if seconds
-    )
-
-
-def _joules(parts_j: dict[str, float]) -> str:
-    """Return the parts with nonzero energy."""
-    return ", ".join(
-        f"{name.replace('_', ' ')} {joules:,.4g} J" for name, joules in parts_j.items() if joules
     )
 
 

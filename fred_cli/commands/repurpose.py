@@ -182,7 +182,7 @@ def _report(
     from perfmodel.repurpose.samples import read_samples
     from perfmodel.repurpose.study import answer, compare_latency, split
     from perfmodel.repurpose.tradeoff import baselines, curves, measure
-    from tracemodel.astra.as_topology import load_fabric
+    from tracemodel.api import load_fabric
 
     model, architecture, calibration, test = files
     network = _network(model, architecture)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from clustermodel.hardware import Cluster
-from clustermodel.sweep import Point
+from clustermodel.api import Cluster, Point
 from fred_cli.columns.cluster import PARTS
 
 from .chart import INK, Panel, bars, chart, line, stacked_rows

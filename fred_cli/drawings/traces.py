@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tracemodel.astra.estimate import TraceEstimate
+from tracemodel.api import TraceEstimate
 
 from .chart import Panel, bars, chart, stacked_rows, stem
 

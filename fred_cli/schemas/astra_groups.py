@@ -1,6 +1,6 @@
 """File kind: communicator groups of ASTRA-sim."""
 
-from tracemodel.astra.files.groups import GROUPS_SCHEMA, load_groups
+from tracemodel.api import GROUPS_SCHEMA, load_groups
 
 from .file_kind import FILES, FileKind, document
 

@@ -1,6 +1,6 @@
 """File kind: networks of ASTRA-sim."""
 
-from tracemodel.astra.files.network import NetworkFile, read_network
+from tracemodel.api import NetworkFile, read_network
 
 from .file_kind import FILES, FileKind, of_model
 

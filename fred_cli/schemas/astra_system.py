@@ -1,6 +1,6 @@
 """File kind: systems of ASTRA-sim."""
 
-from tracemodel.astra.files.system import SystemFile, load_system
+from tracemodel.api import SystemFile, load_system
 
 from .file_kind import FILES, FileKind, of_model
 

@@ -1,6 +1,6 @@
 """File kind: clusters."""
 
-from clustermodel.file import ClusterFile, load_cluster
+from clustermodel.api import ClusterFile, load_cluster
 
 from .file_kind import FILES, FileKind, of_model
 

@@ -5,25 +5,26 @@ from dataclasses import dataclass
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.endpoint.model import Reservation
+from perfmodel.run_figures import Figures, Times
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.workloads.workload import Workload
 
 from .counted import counted
-from .energy import Energy, energy, read_energy
+from .energy import read_energy
 from .iteration import Iteration, Plan
 from .memory import Memory
-from .parts import Exposed
+from .moved import TopologyLinks, figures, moved_by
+from .parts import PARTS, Exposed
 from .placement.place import Placement, place
 from .request import Request
 from .search import default_placement
-from .utilization import DimensionUse, utilization
 
 __all__ = ["Estimate", "Simulated", "estimate", "memory_of", "simulate", "summarize"]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """Estimate of one training iteration.
+class Estimate(Figures):
+    """Estimate of one training iteration; energy, utilization and bytes as in ``Figures``.
 
     Parameters
     ----------
@@ -65,10 +66,6 @@ class Estimate:
         See ``compute_model.compute_model``.
     compute_scale : float
         Factor of the compute times; 1 from first principles.
-    energy : Energy
-        Energy of the iteration, for all NPUs and links together.
-    utilization : tuple of DimensionUse
-        Use of the links of each dimension of the topology.
     memory : Memory
         Need of the NPU with the largest need.
     memory_verdict : str
@@ -96,11 +93,13 @@ class Estimate:
     communication_s: dict[str, float]
     compute_model: str
     compute_scale: float
-    energy: Energy
-    utilization: tuple[DimensionUse, ...]
     memory: Memory
     memory_verdict: str
     provenance: Provenance
+
+    @property
+    def times(self) -> Times:
+        return Times(self.iteration_time_s, self.compute_s, self.exposed_s.total_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,6 @@ def summarize(simulated: Simulated) -> Estimate:
     peak_share = None
     if iteration.busy_s and model.identified(workload.name, topology):
         peak_share = flops / iteration.busy_s / npu.peak_flops
-    counts = counted(iteration.tasks, iteration.run)
     endpoint, taken = request.endpoint_model, simulated.taken
     assumptions = (
         *model.assumptions(scale, peak_share, npu),
@@ -211,6 +209,13 @@ def summarize(simulated: Simulated) -> Estimate:
         *(endpoint.assumptions(taken) if endpoint and taken else ()),
         *iteration.assumptions,
         *_assumptions(workload, strategy, iteration),
+    )
+    found = figures(
+        read_energy(request.energy),
+        TopologyLinks(topology, topology.npus if endpoint else 0),
+        iteration.time_s,
+        moved_by(counted(iteration.tasks, iteration.run), strategy.workers // strategy.pp),
+        PARTS,
     )
     return Estimate(
         topology=topology.name,
@@ -232,17 +237,10 @@ def summarize(simulated: Simulated) -> Estimate:
         communication_s=iteration.communication_s,
         compute_model=request.compute,
         compute_scale=scale,
-        energy=energy(
-            read_energy(request.energy),
-            topology,
-            counts,
-            strategy.workers // strategy.pp,
-            topology.npus if endpoint else 0,
-        ),
-        utilization=utilization(topology, counts, iteration.time_s),
         memory=iteration.memory,
         memory_verdict=iteration.memory.verdict,
         provenance=topology.provenance.plus(*assumptions),
+        **found.shared,
     )
 
 

@@ -11,10 +11,8 @@ from fred_hw.errors import InputError
 from fred_hw.files import load_model
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.topology.parse import FABRICS, parse_topology, said_of
-from tracemodel.astra import estimate
-from tracemodel.astra.files.system import SystemFile
-from tracemodel.astra.transport import NETWORK_MODELS
-from tracemodel.chakra.traces import find_traces
+from tracemodel.api import Inputs, SystemFile, estimate_traces, find_traces
+from tracemodel.names import NETWORK_MODELS
 
 from .axes import Value
 from .contents import digest_of, named_files
@@ -152,7 +150,7 @@ def _derived(inputs: _Inputs) -> dict[str, Any]:
 def _evaluate(inputs: _Inputs) -> Row:
     """Return where the time of the rank that ends last goes."""
     memory, groups = inputs.remote_memory, inputs.groups
-    given = estimate.Inputs(
+    given = Inputs(
         inputs.system.path,
         memory.path if memory else None,
         (groups.path,) if groups else (),
@@ -160,7 +158,7 @@ def _evaluate(inputs: _Inputs) -> Row:
         queues=inputs.num_queues_per_dim,
         base=inputs.network.folder,
     )
-    [found] = estimate.estimate_traces(str(inputs.traces.path), [inputs.network.name], given)
+    [found] = estimate_traces(str(inputs.traces.path), [inputs.network.name], given)
     last = max(found.ranks, key=lambda rank: rank.total_ns)
     return {**asdict(last), "records": "; ".join(found.provenance.said_records)}
 

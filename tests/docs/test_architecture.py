@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import networkx as nx
@@ -106,3 +107,41 @@ def test_files_have_no_circle() -> None:
 def name_of(path: Path) -> str:
     """Return what a file is imported as."""
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+INTERFACES = {"clustermodel": {"api"}, "tracemodel": {"api", "names"}}
+"""Modules that other packages and users may import from products of their own."""
+
+
+@pytest.mark.parametrize("product", INTERFACES)
+def test_a_product_is_used_through_its_interface_alone(product: str) -> None:
+    """Names in texts count too, as options and examples name modules."""
+    inside = re.compile(rf"\b{product}\.([a-z_]\w*)|\bimport {product}\b")
+    wrong = {
+        f"{path}: {found[0]}"
+        for path, text in users(product).items()
+        for found in inside.finditer(text)
+        if found[1] not in INTERFACES[product]
+    }
+    assert wrong == set()
+
+
+@pytest.mark.parametrize("product", INTERFACES)
+def test_an_interface_has_nothing_that_is_not_used(product: str) -> None:
+    used = "".join(users(product).values())
+    for name in INTERFACES[product]:
+        offered = import_module(f"{product}.{name}").__all__
+        assert [one for one in offered if not re.search(rf"\b{one}\b", used)] == []
+
+
+@cache
+def users(product: str) -> dict[Path, str]:
+    """Return the texts of other packages, pages and examples that name a product's modules."""
+    places = [ROOT / place for place in (*PACKAGES, "docs", "examples") if place != product]
+    paths = [path for place in places for path in place.rglob("*.*")]
+    texts = {path: path.read_text() for path in paths if path.suffix in (".py", ".md", ".ipynb")}
+    return {
+        path.relative_to(ROOT): text
+        for path, text in texts.items()
+        if f"{product}." in text or f"import {product}" in text
+    }

@@ -21,7 +21,11 @@ def test_ring_of_20_ends_when_loggopsim_says(fred: Fred, tmp_path: Path) -> None
         status, out, _ = fred("estimate", f"--workload={workload}", *MODEL, "--json")
         said = json.loads(out)
         assert (status, said["total_ns"]) == (0, 679_357_160)
-        assert said["ranks"] == [{"rank": k, "total_ns": 679_357_160} for k in range(20)]
+        ends = [(one["rank"], one["total_ns"], one["compute_ns"]) for one in said["ranks"]]
+        assert ends == [(k, 679_357_160, 0) for k in range(20)]
+        assert said["energy"] is None and said["absent"]["energy"].startswith(
+            "LogGOPS has no links"
+        )
         assert said["parameters"]["G_ns_per_byte"] == 0.333
 
 

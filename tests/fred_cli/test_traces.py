@@ -83,7 +83,7 @@ def test_details_are_reported_and_written(fred: Fred, tmp_path: Path) -> None:
     plain, said = fred.json(*STEP), fred.json(*line)
     details = said.pop("details")
     assert said == plain
-    assert [*details] == ["collectives", "dimensions", "links", "compute"]
+    assert [*details] == ["collectives", "links", "compute"]
     assert len(details["collectives"]) == 16 and len(details["compute"]) == 4
     assert all(
         0 <= one["exposed_ns"] <= one["end_ns"] - one["begin_ns"] for one in details["collectives"]

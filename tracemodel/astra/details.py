@@ -4,23 +4,19 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from tracemodel.chakra.kinds import NodeType
+from tracemodel.rank_times import covered, merged, shared
 
 from .engine.job import Job
 from .engine.operation import Unit
-from .engine.record import Record, Span
-from .engine.setup import Setup
-from .engine.stats import covered, merged, shared
+from .engine.record import Span
 from .files.system import SystemFile
-from .fluid.flows import Flows
-from .fluid.lines import Link
-from .fluid.network import FluidNetwork, as_fluid
+from .traffic import Traffic
 
 __all__ = [
     "CollectiveTimes",
-    "DimensionUse",
     "LinkUse",
     "RankCompute",
     "TraceDetails",
@@ -80,27 +76,6 @@ class LinkUse:
 
 
 @dataclass(frozen=True)
-class DimensionUse:
-    """Bytes carried by the links of a dimension.
-
-    Parameters
-    ----------
-    dimension, links : int
-        Number of the dimension, and how many of its links carry bytes.
-    bytes : float
-        Bytes on all of these links.
-    utilization, busiest : float
-        Mean over these links, and value of the busiest one.
-    """
-
-    dimension: int
-    links: int
-    bytes: float
-    utilization: float
-    busiest: float
-
-
-@dataclass(frozen=True)
 class RankCompute:
     """Compute and memory utilization of a rank in its compute nodes, from the roofline.
 
@@ -131,36 +106,35 @@ class TraceDetails:
     ----------
     collectives : tuple of CollectiveTimes
         Collectives in the order of their ends.
-    dimensions, links : tuple of DimensionUse, tuple of LinkUse
-        Traffic of the network.
+    links : tuple of LinkUse
+        Links that carry bytes.
     compute : tuple of RankCompute
         Statistics of each rank that computes by the roofline.
     """
 
     collectives: tuple[CollectiveTimes, ...]
-    dimensions: tuple[DimensionUse, ...]
     links: tuple[LinkUse, ...]
     compute: tuple[RankCompute, ...]
 
 
-def trace_details(record: Record, job: Job, setup: Setup, total_ns: int) -> TraceDetails:
+def trace_details(
+    spans: Sequence[Span], job: Job, system: SystemFile, traffic: Traffic, total_ns: int
+) -> TraceDetails:
     """Return the details of a run of one job.
 
     Parameters
     ----------
-    record : Record
-        Record of the run.
-    job, setup : Job, Setup
-        Job and its setup.
+    spans : sequence of Span
+        Nodes that have run.
+    job, system, traffic : Job, SystemFile, Traffic
+        Job, its system, and what it moves.
     total_ns : int
         Time to the end of the last rank [ns].
     """
-    links = _links(record, setup, total_ns)
     return TraceDetails(
-        collectives=tuple(_collectives(record.spans, job)),
-        dimensions=tuple(_dimensions(links)),
-        links=tuple(links),
-        compute=tuple(_compute(record.spans, setup.system)),
+        collectives=tuple(_collectives(spans, job)),
+        links=tuple(_links(traffic, total_ns)),
+        compute=tuple(_compute(spans, system)),
     )
 
 
@@ -193,51 +167,20 @@ def _overlap(busy: Sequence[tuple[int, int]], begin_ns: int, end_ns: int) -> int
     return shared(busy[first:last], [(begin_ns, end_ns)])
 
 
-def _links(record: Record, setup: Setup, total_ns: int) -> list[LinkUse]:
-    """Return the bytes on each link along the routes of all messages."""
-    network = as_fluid(setup.network)
-    flows, found = Flows(network, alone=False), dict[Link, float]()
-    for (plan, size, members), times in record.collectives.items():
-        for link, count in flows.carried(plan, size, members).items():
-            found[link] = found.get(link, 0.0) + times * count
-    for (source, target), size in record.messages.items():
-        for link in network.route(source, target).links:
-            found[link] = found.get(link, 0.0) + size
+def _links(traffic: Traffic, total_ns: int) -> list[LinkUse]:
+    """Return the bytes on each link of the network along the routes of all messages."""
+    carried: dict[Any, float] = {}
+    for moved in traffic.moved():
+        for key, count in moved.loads:
+            carried[key] = carried.get(key, 0.0) + moved.times * count
     uses: list[LinkUse] = []
-    for link, count in found.items():
-        if count and (ends := _ends(network, link)):
-            share = count / network.bytes_per_ns(link) / total_ns if total_ns else 0.0
-            uses.append(LinkUse(cast("tuple[int, int, Link]", link)[0], *ends, count, share))
+    for key, count in carried.items():
+        link = traffic.links.find(key)
+        if count and link and link.dimension:
+            rate = 1e-9 * link.payload_bytes_per_s * total_ns
+            ends = traffic.links.ends(key)
+            uses.append(LinkUse(key[0], *ends, count, count / rate if rate else 0.0))
     return sorted(uses, key=lambda one: (one.dimension, -one.utilization, one.source, one.target))
-
-
-def _ends(network: FluidNetwork, link: Link) -> tuple[str, str] | None:
-    """Return the two ends of a link as text; None for a link that models rounds in a switch."""
-    dimension, first, one = cast("tuple[int, int, Link]", link)
-    line = network.lines[dimension]
-    if line.fabric:
-        if not isinstance(one, int) or one >= len(line.fabric.links):
-            return None
-        ends = line.fabric.links[one]
-        names = (line.fabric.nodes[end].name for end in (ends.source, ends.target))
-        front = f"{first}: " if network.npus > line.npus else ""
-        source, target = (front + name for name in names)
-        return source, target
-    source, target = (
-        f"switch {first}" if place < 0 else f"npu {first + place * network.strides[dimension]}"
-        for place in cast("tuple[int, int]", one)
-    )
-    return source, target
-
-
-def _dimensions(links: Sequence[LinkUse]) -> Iterable[DimensionUse]:
-    by_dimension: dict[int, list[LinkUse]] = defaultdict(list)
-    for one in links:
-        by_dimension[one.dimension].append(one)
-    for dimension, some in by_dimension.items():
-        shares = [one.utilization for one in some]
-        total = sum(one.bytes for one in some)
-        yield DimensionUse(dimension, len(some), total, sum(shares) / len(some), max(shares))
 
 
 def _compute(spans: Sequence[Span], system: SystemFile) -> Iterable[RankCompute]:

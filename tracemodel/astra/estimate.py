@@ -1,14 +1,18 @@
 """Estimates of traces on one or several networks, for one or several jobs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fred_hw.errors import InputError
+from perfmodel.run_figures import Figures, Times
 from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.training.energy import EnergyTable, read_energy
+from perfmodel.training.options import OPTIONS
 from tracemodel.chakra.exported import Exported, ExportedRun, load_exported, run_exported
 from tracemodel.chakra.traces import find_traces
+from tracemodel.rank_times import RankTimes, times_of
 
 from .details import TraceDetails, trace_details
 from .engine.bound import FasterThanLinks
@@ -16,10 +20,10 @@ from .engine.job import Job
 from .engine.record import Record, Span
 from .engine.repeated import Ran, run_jobs
 from .engine.setup import Setup, load_setup
-from .engine.stats import RankTimes, times_of
 from .engine.trace import Trace, check_count, load_traces, process_groups
 from .files.groups import NO_GROUPS, check_members, load_groups
 from .files.system import COLLECTIVES, SystemFile, load_system
+from .traffic import Traffic
 
 if TYPE_CHECKING:
     from perfmodel.network.roce.parameters import RoceFile
@@ -58,6 +62,8 @@ class Inputs:
     details : bool
         Whether collectives, links and the use of compute are reported too, of a single workload.
         All nodes of all ranks are run then, also of traces that were exported from an iteration.
+    energy : str
+        Name or file of the energy table.
     roce : RoceFile or None
         Parameters of network model roce; None for the defaults.
     base : Path or None
@@ -76,6 +82,7 @@ class Inputs:
     queues: int = 1
     control: bool = True
     details: bool = False
+    energy: str = OPTIONS["energy"].default
     roce: "RoceFile | None" = None
     base: Path | None = None
 
@@ -121,8 +128,8 @@ class JobTimes:
 
 
 @dataclass(frozen=True)
-class TraceEstimate:
-    """Estimate of traces on one network.
+class TraceEstimate(Figures):
+    """Estimate of traces on one network; energy, utilization and bytes as in ``Figures``.
 
     Parameters
     ----------
@@ -158,6 +165,11 @@ class TraceEstimate:
     spans: tuple[Span, ...] = ()
     congestion: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def times(self) -> Times:
+        ranks = self.ranks or [one for job in self.jobs for one in job.ranks]
+        return max(ranks, key=lambda rank: rank.total_ns).times
+
 
 def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> list[TraceEstimate]:
     """Return the time of traces by activity on each network.
@@ -176,7 +188,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     InputError
         A file is bad, they do not go together, or the traces cannot be run.
     """
-    groups = inputs.groups[0] if inputs.groups else None
+    table, groups = read_energy(inputs.energy), inputs.groups[0] if inputs.groups else None
     setups = [_setup(name, inputs, groups) for name in networks]
     ranks = len(find_traces(workload))
     for setup in setups:
@@ -190,7 +202,7 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     for name, setup, iteration in zip(networks, setups, able, strict=True):
         ours = _iteration(exported, setup, inputs) if exported and iteration else None
         if ours:
-            found.append(_estimate_iteration(workload, name, setup, inputs, ours))
+            found.append(_estimate_iteration(workload, name, setup, inputs, ours, table))
             continue
         npus, fewer = setup.network.npus, setup.fabric is not None
         if traces is None:
@@ -198,14 +210,15 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         setup.memory.check_npus(len(traces), str(inputs.memory))
         groups_of = (setup.groups if groups else process_groups(traces)), setup.groups_source
         job = Job(traces, tuple(range(len(traces))), *groups_of)
-        record = Record(len(traces)) if inputs.details else None
+        record = Record() if inputs.details else None
         ran = _run([job], setup, inputs, record)
         total_ns = max(one.total_ns for one in ran.times)
         said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup, inputs))
-        details = trace_details(record, job, setup, total_ns) if record else None
-        spans = tuple(record.spans) if record else ()
-        one = TraceEstimate(workload, *said, details=details, spans=spans)
-        found.append(replace(one, congestion=ran.figures))
+        traffic, spans = Traffic([job], setup, inputs.model), tuple(record.spans if record else ())
+        more: dict[str, Any] = traffic.figures(table, 1e-9 * total_ns).shared
+        if record:
+            more["details"] = trace_details(spans, job, setup.system, traffic, total_ns)
+        found.append(TraceEstimate(workload, *said, spans=spans, congestion=ran.figures, **more))
     return found
 
 
@@ -220,7 +233,7 @@ def estimate_jobs(
         As for :func:`estimate_traces`, NPUs of jobs are not there or not their own, or one has a
         priority in a model that has none.
     """
-    system = load_system(inputs.system, inputs.base)
+    system, table = load_system(inputs.system, inputs.base), read_energy(inputs.energy)
     if len(inputs.groups) not in (0, 1, len(requests)):
         message = f"must be given once or once for each of {len(requests)} jobs"
         raise InputError("--groups", "", f"{message}, not {len(inputs.groups)} times")
@@ -249,7 +262,8 @@ def estimate_jobs(
         end_ns = max(one.total_ns for one in said)
         names = " and ".join(one.job for one in said)
         more = (name, inputs.model, end_ns, (), ran.faster, _provenance(setup, inputs))
-        found.append(TraceEstimate(names, *more, jobs=tuple(said), congestion=ran.figures))
+        moved = Traffic(jobs, setup, inputs.model).figures(table, 1e-9 * end_ns).shared
+        found.append(TraceEstimate(names, *more, jobs=tuple(said), congestion=ran.figures, **moved))
     return found
 
 
@@ -273,7 +287,12 @@ def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun 
 
 
 def _estimate_iteration(
-    workload: str, network: str, setup: Setup, inputs: Inputs, run: ExportedRun
+    workload: str,
+    network: str,
+    setup: Setup,
+    inputs: Inputs,
+    run: ExportedRun,
+    table: EnergyTable,
 ) -> TraceEstimate:
     """Return the time of an iteration by activity."""
     times: list[RankTimes] = []
@@ -283,7 +302,8 @@ def _estimate_iteration(
         times.append(times_of(rank, total_ns, compute, other))
     total_ns = max(one.total_ns for one in times)
     said = _provenance(setup, inputs).plus(*run.assumptions, _AS_ITERATION)
-    return TraceEstimate(workload, network, "fluid", total_ns, tuple(times), None, said)
+    more = (network, "fluid", total_ns, tuple(times), None, said)
+    return TraceEstimate(workload, *more, **run.figures(table, 1e-9 * total_ns).shared)
 
 
 def _run(jobs: Sequence[Job], setup: Setup, inputs: Inputs, record: Record | None = None) -> Ran:

@@ -20,9 +20,14 @@ from perfmodel.constants import NUMBER_BYTES
 from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import Profile, Task
 from perfmodel.network.fluid.tasks import Run, Simulation
+from perfmodel.run_figures import Figures
 from perfmodel.topology.graph import Topology
+from perfmodel.training.counted import counted
+from perfmodel.training.energy import EnergyTable
+from perfmodel.training.graph import Work
+from perfmodel.training.moved import TopologyLinks, figures, moved_by
 from perfmodel.training.operations import ROLES, Operations
-from perfmodel.training.parts import PRIORITIES
+from perfmodel.training.parts import PARTS, PRIORITIES
 from perfmodel.training.placement.place import Placement
 
 from .files import read_tasks
@@ -33,7 +38,13 @@ from .node import Node as WholeNode
 from .node import Task as TaskNode
 from .traces import find_traces
 
-__all__ = ["Exported", "ExportedRun", "exported_of", "load_exported", "run_exported"]
+__all__ = [
+    "Exported",
+    "ExportedRun",
+    "exported_of",
+    "load_exported",
+    "run_exported",
+]
 
 _PATTERNS: dict[int, str] = {kind: pattern for pattern, kind in COLLECTIVES.items()}
 _SENDS, _RECEIVES = NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE
@@ -130,10 +141,13 @@ class ExportedRun:
         For each NPU when it computes, when it communicates, and when it loads or stores [s].
     assumptions : tuple of str
         Assumptions of its communication.
+    figures : callable
+        Returns the figures of the iteration, given the energy table and the time [s].
     """
 
     spans: tuple[tuple[list[tuple[float, float]], ...], ...]
     assumptions: tuple[str, ...]
+    figures: Callable[[EnergyTable, float], Figures]
 
 
 def load_exported(prefix: str | Path, groups: Mapping[str, Sequence[int]]) -> Exported | None:
@@ -224,14 +238,22 @@ def run_exported(
         tasks.append(_task(kind, marks.stage, profile, tuple(sorted(after)), marks.effort))
     run = Simulation(tasks, operations.capacities).run()
     spans = tuple(_spans(rank, places, run) for rank in exported.ranks)
-    return ExportedRun(spans, (*operations.assumptions, operations.storage))
+    strategy = exported.placement.strategy
+    moved = moved_by(counted(tasks, run), strategy.workers // strategy.pp)
+
+    def summed(table: EnergyTable, time_s: float) -> Figures:
+        return figures(table, TopologyLinks(topology), time_s, moved, PARTS)
+
+    return ExportedRun(spans, (*operations.assumptions, operations.storage), summed)
 
 
 def _compute(marks: _Marks, roofline_ns: Callable[[int, int], int] | None) -> Profile | None:
     """Return the compute of a task; None if a roofline lacks operations or bytes."""
-    if roofline_ns is None:
-        return Profile(marks.exact)
-    return None if marks.needs is None else Profile(1e-9 * roofline_ns(*marks.needs))
+    if marks.needs is None:
+        return Profile(marks.exact) if roofline_ns is None else None
+    time_s = 1e-9 * roofline_ns(*marks.needs) if roofline_ns else marks.exact
+    operations, moved_bytes = marks.needs
+    return Work(time_s, operations=operations, moved_bytes=moved_bytes)
 
 
 def _task(

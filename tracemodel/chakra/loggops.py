@@ -12,10 +12,12 @@ from itertools import islice
 from math import floor
 
 from fred_hw.errors import InputError
+from perfmodel.run_figures import Figures, Times, unknown
+from tracemodel.rank_times import RankTimes, Span, times_of
 
 from .goal import Goal, Operation
 
-__all__ = ["PARAMETERS", "LogGops", "simulate"]
+__all__ = ["PARAMETERS", "LogGops", "ScheduleEstimate", "estimate_schedule", "simulate"]
 
 PARAMETERS = {"L": "L_ns", "o": "o_ns", "g": "g_ns", "G": "G_ns_per_byte", "O": "O_ns_per_byte"}
 """Fields of :class:`LogGops`, keyed by the letters of the model."""
@@ -50,8 +52,46 @@ class LogGops:
                 raise ValueError(f"{name} must be 0 or more and below 1e18, not {value!r}")
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleEstimate(Figures):
+    """Estimate of a schedule; energy, utilization and bytes are absent, as there are no links.
+
+    Parameters
+    ----------
+    workload, network_model : str
+        Name of the schedule, and ``loggops``.
+    parameters : LogGops
+        Parameters of the model.
+    total_ns : int
+        Time to the end of the last rank [ns].
+    ranks : tuple of RankTimes
+        Time of each rank by activity.
+    """
+
+    workload: str
+    network_model: str
+    parameters: LogGops
+    total_ns: int
+    ranks: tuple[RankTimes, ...]
+
+    @property
+    def times(self) -> Times:
+        return max(self.ranks, key=lambda rank: rank.total_ns).times
+
+
 def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
     """Return when each rank of a schedule has completed all operations [ns].
+
+    Parameters and errors are those of :func:`estimate_schedule`.
+    """
+    return [rank.total_ns for rank in estimate_schedule(goal, model, source).ranks]
+
+
+def estimate_schedule(goal: Goal, model: LogGops, source: str = "") -> ScheduleEstimate:
+    """Return the time of each rank of a schedule by activity.
+
+    A rank communicates while its processor sends or receives, and from the post of a receive to the
+    end of the receive.
 
     A message of s bytes occupies the processor of its sender for o + floor((s - 1) O) and its
     interface for g + floor((s - 1) G). Its first byte arrives L after the processor is done, its
@@ -74,7 +114,10 @@ def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
     InputError
         Operations never start or end: they deadlock, or wait for messages that are never sent.
     """
-    return _Run(goal, model, source).run()
+    ranks = tuple(_Run(goal, model, source).run())
+    ends = max((one.total_ns for one in ranks), default=0)
+    why = "LogGOPS has no links, only a latency between interfaces"
+    return ScheduleEstimate(source, "loggops", model, ends, ranks, **unknown(why).shared)
 
 
 _END, _ARRIVE, _RECEIVE, _BEGIN = range(4)
@@ -89,7 +132,10 @@ _Key = tuple[int, int]
 
 @dataclass(slots=True)
 class _Rank:
-    """State of a rank: dependencies, completed operations, and busy processors and interfaces."""
+    """State of a rank: dependencies, completed operations, and busy processors and interfaces.
+
+    ``spans`` has the spans of compute and of communication.
+    """
 
     waits: list[int]
     after: list[list[tuple[int, bool]]]
@@ -103,6 +149,8 @@ class _Rank:
     arrived: dict[_Key, deque[int]] = field(
         default_factory=lambda: defaultdict[_Key, deque[int]](deque)
     )
+    posted_ns: dict[int, int] = field(default_factory=dict[int, int])
+    spans: tuple[list[Span], list[Span]] = field(default_factory=lambda: ([], []))
     end_ns: int = 0
 
 
@@ -116,7 +164,7 @@ class _Run:
         self._events: list[tuple[int, int, int, int]] = []
         self._messages: list[tuple[int, Operation]] = []
 
-    def run(self) -> list[int]:
+    def run(self) -> list[RankTimes]:
         left = sum(len(operations) for operations in self._goal)
         for number, rank in enumerate(self._ranks):
             for place, waits in enumerate(rank.waits):
@@ -138,7 +186,9 @@ class _Run:
         if left:
             message = "must all end, not wait for each other or for a message that nobody sends"
             raise InputError(self._source, "operations", f"{message}: {self._waiting(left)}")
-        return [rank.end_ns for rank in self._ranks]
+        return [
+            times_of(number, rank.end_ns, *rank.spans) for number, rank in enumerate(self._ranks)
+        ]
 
     def _waiting(self, left: int) -> str:
         """Return the operations that have not ended as text, at most the first few."""
@@ -166,6 +216,7 @@ class _Run:
         if one.kind == "recv":
             self._release(number, place, now, begun=True)
             rank.posted[one.peer, one.tag].append((now, place))
+            rank.posted_ns[place] = now
             self._match(number, (one.peer, one.tag))
             return
         free = rank.cpu_free.get(one.cpu, 0)
@@ -209,6 +260,7 @@ class _Run:
             return
         end = now + (one.size if one.kind == "calc" else self._busy_ns(one.size))
         rank.cpu_free[one.cpu] = end
+        rank.spans[one.kind != "calc"].append((rank.posted_ns.pop(place, now), end))
         heapq.heappush(self._events, (end, _END, number, place))
 
     def _busy_ns(self, size: int) -> int:

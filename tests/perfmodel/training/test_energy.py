@@ -14,19 +14,14 @@ from perfmodel.endpoint.closed_forms import ring_reads
 from perfmodel.memory.file import MemoryFile
 from perfmodel.network.fluid.task import Profile
 from perfmodel.network.run import profile
+from perfmodel.run_figures import Energy
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.counted import counted
-from perfmodel.training.energy import (
-    LINK_CLASSES,
-    EnergyTable,
-    energy,
-    energy_tables,
-    link_class,
-    profile_energy,
-    read_energy,
-)
+from perfmodel.training.energy import LINK_CLASSES, EnergyTable, energy_tables, read_energy
 from perfmodel.training.estimate import estimate, simulate
 from perfmodel.training.graph import Work
+from perfmodel.training.moved import TopologyLinks, UsedLink, figures, moved_by
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import changed_workload, load_workload
 from tests.written import written
@@ -34,6 +29,21 @@ from tests.written import written
 TABLE = read_energy("wafer")
 NOTHING = EnergyTable.model_validate(dict.fromkeys(EnergyTable.model_fields, 0.0))
 TOPOLOGIES = ("mesh:5x4", "fred-a", "fred-d", "torus:4x4")
+
+
+def profile_energy(
+    table: EnergyTable, fabric: Topology, one: Profile, npus: int = 1
+) -> dict[str, float]:
+    """Return the energy of a task by use [J]."""
+    moved = moved_by([("compute" if isinstance(one, Work) else "dp", one, 1)], npus)
+    return known(figures(table, TopologyLinks(fabric), 1.0, moved).energy)
+
+
+def known(found: Energy | None, names: str = "uses_j") -> dict[str, float]:
+    """Return energies that are all known [J]."""
+    assert found
+    energies: dict[str, float | None] = getattr(found, names)
+    return {name: one for name, one in energies.items() if one is not None}
 
 
 def communicated(topology: str, pattern: str, size: float, table: EnergyTable = TABLE) -> float:
@@ -98,15 +108,18 @@ def test_more_bytes_never_take_less(topology: str, pattern: str, size: float, mo
 
 def test_links_have_classes_by_their_ends() -> None:
     found = {
-        name: {link_class(fabric, i) for i in range(len(fabric.links))}
+        name: {
+            link.kind for i in range(len(fabric.links)) if (link := TopologyLinks(fabric).find(i))
+        }
         for name in ("mesh:5x4", "fred-d")
         for fabric in (shared_topology(name),)
     }
     assert found["mesh:5x4"] == {"npu_npu", "io"}
     assert found["fred-d"] == {"npu_switch", "switch_switch", "io"}
     fabric = shared_topology("fred-d")
-    assert link_class(fabric, len(fabric.links)) is None  # paths inside a switch
-    assert link_class(fabric, len(fabric.capacities)) == "remote_memory"
+    links = TopologyLinks(fabric)
+    assert links.find(len(fabric.links)) is None  # paths inside a switch
+    assert links.find(len(fabric.capacities)) == UsedLink("remote_memory")
     assert {*LINK_CLASSES} >= found["mesh:5x4"] | found["fred-d"] | {"remote_memory"}
 
 
@@ -136,12 +149,11 @@ def test_both_breakdowns_add_up(request_: tuple[str, str, str | None]) -> None:
     topology, workload, strategy = request_
     one = Request.of(shared_topology(topology), load_workload(workload), strategy)
     found = estimate(one).energy
-    assert sum(found.parts_j.values()) == pytest.approx(found.total_j)
-    assert sum(found.uses_j.values()) == pytest.approx(found.total_j)
-    assert found.parts_j["compute"] == pytest.approx(
-        found.uses_j["operations"] + found.uses_j["memory"]
-    )
-    assert min(found.parts_j.values()) >= 0 < found.parts_j["mp"]
+    parts, uses = known(found, "parts_j"), known(found)
+    assert sum(parts.values()) == pytest.approx(found and found.total_j)
+    assert sum(uses.values()) == pytest.approx(found and found.total_j)
+    assert parts["compute"] == pytest.approx(uses["operations"] + uses["memory"])
+    assert min(parts.values()) >= 0 < parts["mp"]
 
 
 def test_microbatches_that_are_left_out_take_energy() -> None:
@@ -149,17 +161,26 @@ def test_microbatches_that_are_left_out_take_energy() -> None:
     one = Request.of(shared_topology("fred-d"), job, "MP2-DP5-PP2")
     found = [simulate(one, repeats=repeats) for repeats in (True, False)]
     assert found[0].iteration.run.jumps and not found[1].iteration.run.jumps
-    totals = [
-        energy(TABLE, one.topology, counted(it.iteration.tasks, it.iteration.run), 10).total_j
+    few, every = (
+        figures(
+            TABLE,
+            TopologyLinks(one.topology),
+            it.iteration.time_s,
+            moved_by(counted(it.iteration.tasks, it.iteration.run), 10),
+        )
         for it in found
-    ]
-    assert totals[0] == pytest.approx(totals[1])
+    )
+    assert known(few.energy) == pytest.approx(known(every.energy))
+    assert few.link_bytes == pytest.approx(every.link_bytes)
+    for left, right in zip(few.utilization or (), every.utilization or (), strict=True):
+        assert (left.peak, left.average) == pytest.approx((right.peak, right.average))
 
 
 def test_compute_that_is_calibrated_takes_the_energy_of_its_operations() -> None:
     one = Request.of(shared_topology("fred-d"), load_workload("resnet-152"))
     fast = replace(one, compute="calibrated")
-    assert estimate(fast).energy.parts_j["compute"] == estimate(one).energy.parts_j["compute"]
+    found = [known(estimate(each).energy, "parts_j")["compute"] for each in (fast, one)]
+    assert found[0] == found[1] > 0
 
 
 def test_tables_are_read_by_name_or_from_a_file() -> None:
@@ -206,12 +227,13 @@ def test_reads_of_collectives_at_endpoints_are_memory_energy(endpoint: str, read
     ideal, found = (
         estimate(replace(one, endpoint=kind)).energy for kind in ("ideal", f"{endpoint}:comm-opt")
     )
-    more = {use: found.uses_j[use] - ideal.uses_j[use] for use in found.uses_j}
+    more = {use: joules - known(ideal)[use] for use, joules in known(found).items()}
     want = 20 * gradients * job.network.parameters * read * 8e-12 * TABLE.memory_pj_per_bit
     assert more.pop("memory") == pytest.approx(want)
     assert not any(more.values())
-    assert found.parts_j["dp"] - ideal.parts_j["dp"] == pytest.approx(want)
-    assert found.parts_j["compute"] == ideal.parts_j["compute"]
+    parts = [known(one, "parts_j") for one in (found, ideal)]
+    assert parts[0]["dp"] - parts[1]["dp"] == pytest.approx(want)
+    assert parts[0]["compute"] == parts[1]["compute"]
 
 
 def test_reads_at_endpoints_are_not_taken_for_remote_memory() -> None:
@@ -223,14 +245,15 @@ def test_reads_at_endpoints_are_not_taken_for_remote_memory() -> None:
         memory=MemoryFile.model_validate(remote),
     )
     ideal, found = (
-        estimate(replace(one, endpoint=kind)).energy for kind in ("ideal", "core-driven")
+        known(estimate(replace(one, endpoint=kind)).energy) for kind in ("ideal", "core-driven")
     )
-    assert found.uses_j["remote_memory"] == ideal.uses_j["remote_memory"] > 0
-    assert found.uses_j["memory"] > ideal.uses_j["memory"]
+    assert found["remote_memory"] == ideal["remote_memory"] > 0
+    assert found["memory"] > ideal["memory"]
 
 
 def test_python_has_the_energy() -> None:
     wafer = Wafer.named("fred-d").estimate("gpt-3")
     cluster = Wafer.named("fred-d").estimate("gpt-3", energy="cluster")
-    assert cluster.energy.total_j > wafer.energy.total_j
+    more = [sum(known(one.energy).values()) for one in (cluster, wafer)]
+    assert more[0] > more[1]
     assert cluster.iteration_time_s == wafer.iteration_time_s

@@ -35,7 +35,7 @@ def run(topology: Topology, workload: str, strategy: str | None = None, **more: 
 
 def carried_bytes(found: Estimate) -> tuple[float, float]:
     """Return the bytes on the busiest and on the average link between wafers, of 128 GB/s."""
-    [use] = [one for one in found.utilization if one.dimension == BETWEEN]
+    [use] = [one for one in found.utilization or () if one.dimension == BETWEEN]
     whole = found.iteration_time_s * 128e9
     return use.peak * whole, use.average * whole
 

@@ -5,7 +5,10 @@ from typing import Any, cast
 
 import pytest
 
+from perfmodel.run_figures import Figures
 from perfmodel.topology.parse import shared_topology
+from perfmodel.training.energy import read_energy
+from tests.perfmodel.training.carried import carried
 from tracemodel.astra.details import CollectiveTimes, TraceDetails, trace_details
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.job import Job
@@ -16,6 +19,7 @@ from tracemodel.astra.fluid.fabric import FabricLine
 from tracemodel.astra.fluid.network import FluidNetwork
 from tracemodel.astra.network import Dimension, Network
 from tracemodel.astra.timeline import trace_timeline
+from tracemodel.astra.traffic import Traffic
 from tracemodel.astra.transport import NETWORK_MODELS
 from tracemodel.chakra.kinds import CollectiveType, NodeType
 from tracemodel.chakra.node import Node
@@ -28,18 +32,20 @@ BYTE = 1_000_000_000 / (1 << 30)
 
 def details(
     given: Setup, *traces: Sequence[Node], model: str = "unaware"
-) -> tuple[TraceDetails, Record]:
+) -> tuple[TraceDetails, Record, Figures]:
     found = [trace_of(iter(one), given.system, f"w.{rank}.et") for rank, one in enumerate(traces)]
-    record = Record(len(found))
+    record = Record()
     times = GraphEngine(found, given, model, record=record).run()
     job = Job(found, tuple(range(len(found))), given.groups)
-    return trace_details(record, job, given, max(one.total_ns for one in times)), record
+    total_ns, traffic = max(one.total_ns for one in times), Traffic([job], given, model)
+    said = trace_details(record.spans, job, given.system, traffic, total_ns)
+    return said, record, traffic.figures(read_energy("wafer"), 1e-9 * total_ns)
 
 
 def test_exposed_time_of_a_collective_is_that_without_compute_of_its_rank() -> None:
     """Two steps of 1,000 + 1,000 ns; rank 0 computes for 3,000 ns from the begin, rank 1 never."""
     first = [collective(1, 2_000), compute(2, 3)]
-    found, _ = details(setup(), first, [collective(1, 2_000)])
+    found, *_ = details(setup(), first, [collective(1, 2_000)])
     assert sorted(found.collectives, key=lambda one: one.rank) == [
         CollectiveTimes(0, 1, "all_reduce", "", 2_000, 0, 4_000, 1_000),
         CollectiveTimes(1, 1, "all_reduce", "", 2_000, 0, 4_000, 4_000),
@@ -50,7 +56,7 @@ def test_compute_in_the_middle_and_on_the_cpu() -> None:
     """1,000 ns of compute are within the collective; the CPU computes all the time."""
     nodes = [collective(1, 2_000), compute(2, 1, [3]), compute(3, 1, cpu=True)]
     nodes += [compute(4, 9, [3], cpu=True), compute(5, 2, [4])]
-    found, _ = details(setup(), nodes, [collective(1, 2_000)])
+    found, *_ = details(setup(), nodes, [collective(1, 2_000)])
     assert next(one for one in found.collectives if one.rank == 0).exposed_ns == 3_000
 
 
@@ -65,14 +71,15 @@ def test_bytes_on_links_of_two_dimensions(model: str) -> None:
     net = Network([Dimension("fully_connected", 2, one, 0) for one in (BYTE, BYTE / 2)])
     system: dict[str, Any] = {"all_reduce_implementation": ["ring"] * 2}
     given = setup(network=net, **system, collective_optimization="localBWAware")
-    found, _ = details(given, *[[collective(0, 4_000)]] * 4, model=model)
+    found, _, figures = details(given, *[[collective(0, 4_000)]] * 4, model=model)
     assert found.collectives[0].end_ns == 8_000
-    assert [(one.dimension, one.links, one.bytes) for one in found.dimensions] == [
-        (0, 4, 16_000),
-        (1, 4, 8_000),
+    assert figures.utilization and carried(figures) == {"npu_npu": 24_000}
+    assert [(one.dimension, one.links, one.bytes) for one in figures.utilization] == [
+        ("1: fully_connected of 2", 4, 16_000),
+        ("2: fully_connected of 2", 4, 8_000),
     ]
-    for one in found.dimensions:
-        assert (one.utilization, one.busiest) == pytest.approx((0.5, 0.5))
+    for one in figures.utilization:
+        assert (one.peak, one.average) == pytest.approx((0.5, 0.5))
     ends = {(one.dimension, one.source, one.target): one.bytes for one in found.links}
     assert ends[0, "npu 0", "npu 1"] == 4_000 and ends[1, "npu 3", "npu 1"] == 2_000
     assert len(ends) == 8
@@ -83,7 +90,7 @@ def test_messages_and_uneven_all_to_alls_are_on_links() -> None:
     send, receive = message(1, 0, 1, 700)
     kind = CollectiveType.ALL_TO_ALL
     nodes = [[send, collective(2, 600, [1], kind=kind)], [receive, collective(2, 200, kind=kind)]]
-    found, _ = details(setup(), *nodes)
+    found, *_ = details(setup(), *nodes)
     assert {(one.source, one.bytes) for one in found.links} == {("npu 0", 1_000), ("npu 1", 100)}
 
 
@@ -91,7 +98,7 @@ def test_links_of_a_fabric_have_the_names_of_their_nodes() -> None:
     fabric = shared_topology("mesh:2x1")
     given = Setup(FluidNetwork([FabricLine(fabric)]), setup().system)
     send, receive = message(1, 0, 1, 700)
-    found, _ = details(given, [send], [receive], model="fluid")
+    found, *_ = details(given, [send], [receive], model="fluid")
     assert [(one.source, one.target, one.bytes) for one in found.links] == [("npu_0", "npu_1", 700)]
 
 
@@ -108,7 +115,7 @@ def test_compute_by_the_roofline() -> None:
         node(number, NodeType.COMP_NODE, num_ops=ops, tensor_size=size)
         for number, (ops, size) in enumerate(pairs)
     ]
-    found, _ = details(setup(**system), nodes, [])
+    found, *_ = details(setup(**system), nodes, [])
     (one,) = found.compute
     assert (one.rank, one.compute_bound, one.compute_utilization) == (0, 0.8, 0.9)
     assert (one.memory_utilization, one.operation_intensity) == (0.4, 45)
@@ -118,7 +125,7 @@ def test_a_timeline_has_a_thread_for_each_kind_and_more_where_nodes_overlap() ->
     """Both sends of 1,700 ns follow each other; both receives wait from the begin on."""
     pairs = [message(number, 0, 1, 700, comm_tag=number) for number in (3, 4)]
     nodes = [[compute(1, 2), *[one for one, _ in pairs]], [one for _, one in pairs]]
-    _, record = details(setup(), *nodes)
+    _, record, _ = details(setup(), *nodes)
     events = trace_timeline(record.spans, [{1: "forward"}, {}], "t")["traceEvents"]
     every = cast("list[dict[str, Any]]", events)
     ran = {(one["pid"], one["tid"], one["name"], one["ts"], one["dur"]) for one in every[-5:]}

@@ -10,7 +10,8 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
-from perfmodel.training.estimate import estimate, simulate
+from perfmodel.training.energy import read_energy
+from perfmodel.training.estimate import estimate, simulate, summarize
 from perfmodel.training.iteration import Iteration
 from perfmodel.training.request import Request
 from perfmodel.workloads.transformer import transformer
@@ -306,3 +307,17 @@ def test_a_file_that_cannot_be_read_is_no_iteration(prefix: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     assert load_exported(prefix, traces.groups) is None
     assert load_exported(prefix.with_name("none"), traces.groups) is None
+
+
+def test_the_run_of_an_exported_iteration_has_the_energy_of_the_iteration() -> None:
+    """Operations in traces are whole numbers."""
+    traces, _ = small()
+    request = Request.of(shared_topology("fred-d"), FEW_LAYERS, FEW)
+    want = summarize(simulate(request, fitting=False))
+    run = ran(traces, "fred-d")
+    assert run
+    found = run.figures(read_energy("wafer"), want.iteration_time_s)
+    assert found.energy and want.energy and not found.absent
+    assert found.energy.parts_j == pytest.approx(want.energy.parts_j, rel=1e-5)
+    assert found.energy.uses_j == pytest.approx(want.energy.uses_j, rel=1e-5)
+    assert found.link_bytes == want.link_bytes and found.utilization == want.utilization

@@ -8,7 +8,8 @@ import pytest
 from fred_hw.errors import InputError
 from tests.written import written
 from tracemodel.chakra.goal import Goal, Operation, goal_text, read_goal
-from tracemodel.chakra.loggops import LogGops, simulate
+from tracemodel.chakra.loggops import LogGops, estimate_schedule, simulate
+from tracemodel.rank_times import RankTimes
 
 
 def ring(ranks: int, total_bytes: int) -> Goal:
@@ -127,3 +128,13 @@ def test_parameters_have_a_range() -> None:
         for value in (-1, float("nan"), float("inf")):
             with pytest.raises(ValueError, match=rf"^{name} must be 0 or more and below 1e18, not"):
                 LogGops(**{"L_ns": 1, name: value})
+
+
+def test_ranks_have_times_by_activity_and_figures_of_links_are_absent() -> None:
+    """Rank 1 posts its receive at once, computes 5,000 ns meanwhile and receives for 3 ns then."""
+    calc = Operation("c", "calc", 5000)
+    found = estimate_schedule(((SEND,), (RECV, calc)), LogGops(10, o_ns=3), "s.goal")
+    assert found.ranks == (RankTimes(0, 3, 0, 3, 0, 3), RankTimes(1, 5003, 5000, 5003, 5000, 3))
+    assert found.times == pytest.approx((5003e-9, 5000e-9, 3e-9, 5003e-9, 5000e-9))
+    assert (found.energy, found.link_bytes, found.utilization) == (None, None, None)
+    assert {*found.absent} == {"energy", "link_bytes", "utilization"}

@@ -10,7 +10,7 @@ from perfmodel.clock import Clock
 from perfmodel.collectives.schedule import Pattern
 from perfmodel.network.fluid.sharing import Sharing
 from tracemodel.astra.collectives.ends import Ends
-from tracemodel.astra.collectives.plan import Axis, Plan, plan_of
+from tracemodel.astra.collectives.plan import Plan
 from tracemodel.astra.fluid.flows import Flows
 from tracemodel.astra.fluid.network import FluidNetwork
 from tracemodel.astra.network import Hop, Network
@@ -106,35 +106,6 @@ class Carrying(ABC):
     def busy(self) -> Mapping[Hop, int]:
         """Return how much longer each serially used link stays busy [ns]."""
         return {}
-
-    def plan(
-        self,
-        kind: Pattern,
-        group: tuple[int, ...] | None,
-        involved: Sequence[bool] | None,
-        root: int | None,
-        traces: str | None,
-    ) -> Plan:
-        """Return the plan of a collective over a group or all NPUs; arguments as for ``plan_of``.
-
-        With the prefix of ``traces`` these say it, else a built-in fabric, if the network is one.
-
-        Raises
-        ------
-        InputError
-            The system has no algorithm that fits.
-        """
-        setup, npus = self._setup, self._setup.network.npus
-        if not traces and not setup.fabric:
-            more = group, involved, root
-            system = setup.system, setup.system_source
-            return plan_of(kind, setup.network, *system, *more, setup.queues)
-        members = group or tuple(range(npus))
-        if len(members) == 1:
-            return Plan(kind, (), False, 1, 1, 0, None, npus)
-        name, first = "traces" if traces else "fabric", 0 if root is None else members.index(root)
-        axes = (Axis(0, len(members), 0, name, listed=members, root=first),)
-        return Plan(kind, axes, False, 1, 1, 0, None, npus, traces or "")
 
     @abstractmethod
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:

@@ -15,6 +15,7 @@ from tracemodel.astra.transport import Exchange, Key
 from tracemodel.chakra.feeder import Feeder, named
 from tracemodel.chakra.kinds import NodeType
 from tracemodel.chakra.partners import Partners
+from tracemodel.rank_times import RankTimes
 
 from .alike import alike
 from .bound import FasterThanLinks
@@ -25,11 +26,11 @@ from .job import Job
 from .meeting import Meeting
 from .memory import RemoteMemory
 from .operation import Operation, add_partners, kind_of, message_ends, root_name
+from .plans import Plans
 from .rank import Rank
 from .record import Record
 from .setup import Setup
 from .state import Parts
-from .stats import RankTimes
 from .trace import Trace
 from .uneven import exchange_traces, shares, uneven_groups
 from .watch import Watch
@@ -93,14 +94,13 @@ class GraphEngine:
             jobs = [Job(traces, tuple(range(len(traces))), *given)]
         on_complete = record.node if record else on_complete
         self._jobs, self._setup, self._on_complete = jobs, setup, on_complete
-        self._watch, self._record = watch, record
+        self._watch = watch
         self._clock = Clock(0)
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
         self._carrying.jobs = jobs
         self._carrying.priorities.update((npu, job.priority) for job in jobs for npu in job.npus)
         self._exchange = Exchange(self._carrying, self._clock)
         self._memory = RemoteMemory(setup.memory, self._clock)
-        self._plans: dict[object, Plan] = {}
         self._customs: dict[tuple[str, int], list[Trace]] = {}
         self._meetings: dict[object, Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
@@ -110,6 +110,7 @@ class GraphEngine:
         able = symmetry and on_complete is None and len(jobs) == 1
         able = able and self._carrying.stands_for_others and not any(self._uneven)
         self._alike = alike(jobs[0], setup, model) if able else None
+        self._plans = Plans(jobs, setup, some=self._alike is not None)
         run = {*self._alike.first} if self._alike else None
         self._ranks = [
             self._rank(number, rank)
@@ -189,7 +190,7 @@ class GraphEngine:
             self._message(rank, operation)
         elif self._setup.memory.remote_mem_bw is None:
             message = "must be local memory, as the system has no remote memory"
-            raise self._bad(rank, operation, "tensor_loc", message)
+            raise self._plans.bad(rank.job, rank.number, operation, "tensor_loc", message)
         elif operation.what.joint and self._memory.joins:
             self._joint_memory(rank, operation)
         else:
@@ -203,7 +204,11 @@ class GraphEngine:
     def _joint_memory(self, rank: Rank, operation: Operation) -> None:
         """Load or store jointly with the other NPUs of a group, once all of them have arrived."""
         job, name = self._jobs[rank.job], self._group(rank, operation)
-        ranks = self._members(rank, operation, name) if name else range(len(job.npus))
+        ranks = (
+            self._plans.ranks(rank.job, rank.number, operation, name)
+            if name
+            else range(len(job.npus))
+        )
         who = "memory", rank.job, name
         turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
         npus = tuple(job.npus[one] for one in ranks)
@@ -216,7 +221,7 @@ class GraphEngine:
                 f"must be {kind_of(other)} of {other.what.bytes} bytes, as node {other.id} of rank "
                 f"{meeting.rank}, not {kind_of(operation)} of {operation.what.bytes}"
             )
-            raise self._bad(rank, operation, "tensor_size", message)
+            raise self._plans.bad(rank.job, rank.number, operation, "tensor_size", message)
         meeting.starts[rank.npu] = self._clock.now, operation
         if meeting.together:
             del self._meetings[who, turn]
@@ -229,7 +234,9 @@ class GraphEngine:
         try:
             source, target = message_ends(operation, rank.number, len(npus))
         except InputError as error:
-            raise self._bad(rank, operation, error.field, error.message) from None
+            raise self._plans.bad(
+                rank.job, rank.number, operation, error.field, error.message
+            ) from None
         key: Key = (("message", operation.tag), npus[source], npus[target], operation.what.bytes)
         ended = partial(self.end_node, rank, operation.id)
         if operation.what.type == NodeType.COMM_SEND_NODE:
@@ -245,7 +252,7 @@ class GraphEngine:
 
     def _collective(self, rank: Rank, operation: Operation) -> None:
         name = self._group(rank, operation)
-        plan = self._plan(rank, operation, name)
+        plan = self._plans.of(rank.job, rank.number, operation, name)
         who = rank.job, name or (plan.axes, plan.first(rank.npu))
         turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
         meeting = self._meetings.get((who, turn))
@@ -263,20 +270,20 @@ class GraphEngine:
                 f"must be {other.what.collective} of {other.what.bytes} bytes, as node {other.id} "
                 f"of rank {meeting.rank}, not {operation.what.collective} of {operation.what.bytes}"
             )
-            raise self._bad(rank, operation, "comm_type", message)
+            raise self._plans.bad(rank.job, rank.number, operation, "comm_type", message)
         if other.what.source != operation.what.source:
             message = f"must be as in node {other.id} of rank {meeting.rank}, {_end(other)}"
             message += f", not {_end(operation)}"
-            raise self._bad(rank, operation, root_name(operation), message)
+            raise self._plans.bad(rank.job, rank.number, operation, root_name(operation), message)
         if meeting.traces != plan.traces:
             message = (
                 f"must be done by traces {meeting.traces or 'of none'}, as node {other.id} of "
                 f"rank {meeting.rank}, not {plan.traces or 'by an algorithm'}"
             )
-            raise self._bad(rank, operation, "per-node-custom-implementation", message)
+            raise self._plans.bad(
+                rank.job, rank.number, operation, "per-node-custom-implementation", message
+            )
         meeting.starts[rank.npu] = self._clock.now, operation
-        if meeting.together and self._record and not plan.traces and not uneven:
-            self._record.collective(plan, operation.what.bytes, meeting.members)
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += len(plan.chunks(operation.what.bytes))
@@ -313,7 +320,9 @@ class GraphEngine:
             try:
                 sizes.append(shares(operation.what, len(meeting.members)))
             except ValueError as error:
-                raise self._bad(rank, operation, "comm_sizes", str(error)) from None
+                raise self._plans.bad(
+                    rank.job, rank.number, operation, "comm_sizes", str(error)
+                ) from None
         traces = exchange_traces(sizes, plan.endpoint_ns)
         for place, npu in enumerate(meeting.members):
             ends = self._by_npu[npu], meeting.starts[npu][1], plan, name, meeting, traces
@@ -332,8 +341,6 @@ class GraphEngine:
         """End a custom collective at an NPU; the last NPU reports its duration."""
         meeting.through += 1
         if meeting.through == len(meeting.left):
-            if self._record:
-                self._record.traces(traces, meeting.members)
             self._carrying.done(self._together(meeting, plan, name, rank, operation), traces)
         self.end_node(rank, operation.id)
 
@@ -372,62 +379,8 @@ class GraphEngine:
 
     def _group(self, rank: Rank, operation: Operation) -> str:
         """Return the group of a collective or the group's representative; empty for all NPUs."""
-        name = (
-            self._jobs[rank.job]
-            .traces[rank.number]
-            .names.get(operation.what.group, operation.what.group)
-        )
+        name = self._plans.name(rank.job, rank.number, operation)
         return self._alike.group[name] if self._alike and name else name
-
-    def _plan(self, rank: Rank, operation: Operation, name: str) -> Plan:
-        """Return the plan of a collective over a named group, or over all NPUs without a name."""
-        job, kind = self._jobs[rank.job], operation.what.collective
-        assert kind is not None
-        group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
-        if name:
-            group = tuple(job.npus[one] for one in self._members(rank, operation, name))
-        custom = self._setup.system.custom(kind, operation.id)
-        key = rank.job, kind, name, operation.what.involved, operation.what.source, custom
-        if key not in self._plans:
-            if self._setup.fabric and not all(operation.what.involved or ()):
-                message = f"must be true for the one dimension of {self._setup.fabric.name}"
-                raise self._bad(rank, operation, "involved_dim", message)
-            if custom and not all(operation.what.involved or ()):
-                message = "must be true for all dimensions, as traces say how it is done"
-                raise self._bad(rank, operation, "involved_dim", message)
-            root = self._root(rank, operation, group)
-            self._plans[key] = self._carrying.plan(
-                kind, group, operation.what.involved, root, custom
-            )
-        return self._plans[key]
-
-    def _root(self, rank: Rank, operation: Operation, group: tuple[int, ...] | None) -> int | None:
-        """Return the root NPU of a broadcast or a reduce, if its node names one."""
-        if operation.what.source is None:
-            return None
-        npus = self._jobs[rank.job].npus
-        root = npus[operation.what.source] if operation.what.source < len(npus) else None
-        if root is None or (group is not None and root not in group):
-            kind = operation.what.collective
-            message = f"must be a rank that takes part in the {kind}, not {operation.what.source}"
-            raise self._bad(rank, operation, root_name(operation), message)
-        return root
-
-    def _members(self, rank: Rank, operation: Operation, name: str) -> Sequence[int]:
-        """Return the ranks of a group, which must include the rank that names it."""
-        job = self._jobs[rank.job]
-        ranks = job.groups.get(name)
-        if ranks is None:
-            message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
-            raise self._bad(rank, operation, "pg_name", message)
-        if rank.number not in ranks and not self._alike:
-            message = f"must name a group that rank {rank.number} is in, not group {name}"
-            raise self._bad(rank, operation, "pg_name", message)
-        return ranks
-
-    def _bad(self, rank: Rank, operation: Operation, field: str, message: str) -> InputError:
-        source = self._jobs[rank.job].traces[rank.number].source
-        return InputError(source, f"node {operation.id}: {field}", message)
 
     def _check_ended(self) -> None:
         """Fail if an NPU waits for something that never comes, or leaves a message unreceived.

@@ -82,7 +82,7 @@ class What(NamedTuple):
     sizes : tuple of int or None
         Bytes that an all-to-all sends to each participating rank; None for equal shares.
     operations : int
-        Number of operations for the roofline; ``bytes`` is then the memory traffic.
+        Number of operations of compute, 0 if unknown; ``bytes`` is then the memory traffic.
     """
 
     type: int
@@ -237,8 +237,11 @@ def _what(node: Node | Task, system: SystemFile) -> What:
     if system.replay_only:
         return What(kind, unit, measured_ns)
     if kind == _COMP:
-        if not system.roofline_enabled or on_cpu:
+        if on_cpu:
             return What(kind, unit, measured_ns)
+        if not system.roofline_enabled:
+            moved, operations = _stated(node)
+            return What(kind, unit, measured_ns, moved, operations=operations)
         return _compute(node, unit, system)
     if kind in _NOTHING:
         return What(kind, Unit.NONE, 0)
@@ -266,6 +269,13 @@ def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
         return What(node.type, Unit.NONE, 0)
     time_ns = system.roofline_ns(operations, moved)
     return What(node.type, unit, time_ns, moved, operations=operations)
+
+
+def _stated(node: Node | Task) -> tuple[int, int]:
+    """Return the bytes and operations of compute with a known duration; zeros if not stated."""
+    found = [one and one.value for one in map(node.attr, ("tensor_size", "num_ops"))]
+    moved, operations = (one if type(one) is int and 0 <= one <= _MOST else None for one in found)
+    return (0, 0) if moved is None or operations is None else (moved, operations)
 
 
 def _memory(node: Node | Task, unit: Unit, system: SystemFile) -> What:

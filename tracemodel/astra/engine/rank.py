@@ -5,9 +5,9 @@ from heapq import heappop, heappush
 
 from tracemodel.chakra.feeder import Feeder
 from tracemodel.chakra.kinds import NodeType
+from tracemodel.rank_times import Again, RankTimes, Span, times_of
 
 from .operation import Operation, Unit
-from .stats import Again, RankTimes, Span, times_of
 
 __all__ = ["Rank"]
 

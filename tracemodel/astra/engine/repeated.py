@@ -6,6 +6,7 @@ from typing import Any
 
 from fred_hw.errors import InputError
 from tracemodel.chakra.feeder import WINDOW
+from tracemodel.rank_times import RankTimes
 
 from .bound import FasterThanLinks
 from .graph_engine import GraphEngine
@@ -13,7 +14,6 @@ from .job import Job
 from .periods import Periods, find_periods, without
 from .record import Record
 from .setup import Setup
-from .stats import RankTimes
 from .trace import Trace
 from .watch import NeverAgainError, Watch
 

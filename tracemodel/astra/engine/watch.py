@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tracemodel.rank_times import Again
+
 from .periods import Periods
 from .state import Parts, Progress, state_of
-from .stats import Again
 from .trace import Trace
 
 __all__ = ["NeverAgainError", "Watch"]

@@ -7,12 +7,12 @@ from perfmodel.memory.file import NO_MEMORY, MemoryFile
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.operation import Operation
 from tracemodel.astra.engine.setup import Setup
-from tracemodel.astra.engine.stats import RankTimes
 from tracemodel.astra.engine.trace import trace_of
 from tracemodel.astra.files.system import SystemFile
 from tracemodel.astra.network import Dimension, Network
 from tracemodel.chakra.kinds import CollectiveType, NodeType
 from tracemodel.chakra.node import Attr, Node
+from tracemodel.rank_times import RankTimes
 
 __all__ = ["SYSTEM", "collective", "compute", "memory", "message", "node", "run", "setup"]
 

@@ -17,13 +17,13 @@ from tests.tracemodel.chakra.golden import llama
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.operation import Operations, Unit
 from tracemodel.astra.engine.setup import Setup, load_setup
-from tracemodel.astra.engine.stats import RankTimes
 from tracemodel.astra.engine.trace import load_traces, trace_of
 from tracemodel.astra.network import Dimension, Network
 from tracemodel.astra.transport import NETWORK_MODELS
 from tracemodel.chakra.files import write
 from tracemodel.chakra.kinds import CollectiveType, NodeType
 from tracemodel.chakra.node import Attr, Node
+from tracemodel.rank_times import RankTimes
 
 from .nodes import collective, compute, memory, message, node, run, setup
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tests.tracemodel.chakra.test_text import resnet
-from tracemodel.astra.engine.stats import RankTimes
 from tracemodel.astra.network import Dimension, Network
 from tracemodel.chakra.text import from_text
+from tracemodel.rank_times import RankTimes
 
 from .nodes import run, setup
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from perfmodel.run_figures import Times
+
 __all__ = ["Again", "RankTimes", "covered", "shared", "times_of"]
 
 Span = tuple[int, int]
@@ -35,6 +37,12 @@ class RankTimes:
     communication_ns: int
     overlap_ns: int
     exposed_communication_ns: int
+
+    @property
+    def times(self) -> Times:
+        """The same times as those of other kinds of runs [s]."""
+        names = ("total", "compute", "exposed_communication", "communication", "overlap")
+        return Times(*(1e-9 * getattr(self, f"{name}_ns") for name in names))
 
 
 @dataclass(frozen=True)

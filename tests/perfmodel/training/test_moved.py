@@ -1,4 +1,4 @@
-"""Tests of perfmodel.training.utilization and perfmodel.topology.link_dimensions."""
+"""Tests of utilization in perfmodel.training.moved and perfmodel.topology.link_dimensions."""
 
 from collections import Counter
 
@@ -9,10 +9,12 @@ from perfmodel.network.fluid.tasks import Simulation
 from perfmodel.topology.link_dimensions import IO, link_dimensions
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.counted import counted
-from perfmodel.training.estimate import estimate, simulate
+from perfmodel.training.energy import read_energy
+from perfmodel.training.estimate import estimate
+from perfmodel.training.moved import TopologyLinks, figures, moved_by
 from perfmodel.training.request import Request
-from perfmodel.training.utilization import utilization
-from perfmodel.workloads.workload import changed_workload, load_workload
+from perfmodel.workloads.workload import load_workload
+from tests.perfmodel.training.carried import carried
 
 NAMES = {
     "mesh:5x4": {"1: line of 5": 32, "2: line of 4": 30, IO: 36},
@@ -38,10 +40,14 @@ def test_a_link_is_used_for_the_bytes_that_it_carries() -> None:
     rate = fabric.links[0].payload_bytes_per_s
     tasks = [Task("mp", 0, "a", Profile(2.0, ((0, rate),))), Task("pp", 0, "b", Profile(0.5))]
     run = Simulation(tasks, fabric.capacities).run(1.0)
-    first, second = utilization(fabric, counted(tasks, run), run.time_s)
+    moved = moved_by(counted(tasks, run), 1)
+    found = figures(read_energy("wafer"), TopologyLinks(fabric), run.time_s, moved)
+    assert found.utilization
+    first, second = found.utilization
+    assert carried(found) == {"npu_npu": rate}
     name = link_dimensions(fabric)[0]
     used, idle = (first, second) if first.dimension == name else (second, first)
-    assert (used.links, used.peak, used.average) == (32, 0.5, 0.5 / 32)
+    assert (used.links, used.bytes, used.peak, used.average) == (32, rate, 0.5, 0.5 / 32)
     assert (idle.peak, idle.average) == (0.0, 0.0)
 
 
@@ -49,17 +55,7 @@ def test_a_link_is_used_for_the_bytes_that_it_carries() -> None:
 @pytest.mark.parametrize("workload", ["resnet-152", "transformer-17b", "gpt-3"])
 def test_no_link_is_used_for_more_than_the_iteration(topology: str, workload: str) -> None:
     found = estimate(Request.of(shared_topology(topology), load_workload(workload)))
-    for one in found.utilization:
+    uses = found.utilization or ()
+    for one in uses:
         assert 0 <= one.average <= one.peak <= 1 + 1e-9
-    assert max(one.peak for one in found.utilization) > 0
-
-
-def test_microbatches_that_are_left_out_use_links() -> None:
-    job = changed_workload("transformer-17b", samples=200, microbatches=200)
-    one = Request.of(shared_topology("fred-d"), job, "MP2-DP5-PP2")
-    found = [simulate(one, repeats=repeats).iteration for repeats in (True, False)]
-    assert found[0].run.jumps
-    few, all_ = (utilization(one.topology, counted(it.tasks, it.run), it.time_s) for it in found)
-    for left, right in zip(few, all_, strict=True):
-        assert left.peak == pytest.approx(right.peak)
-        assert left.average == pytest.approx(right.average)
+    assert max(one.peak for one in uses) > 0
