@@ -228,7 +228,7 @@ class FpgaSynthesis:
         return bits
 
     def equal_memories(self) -> list[dict[str, Any]]:
-        """Return the memories as JSON values, equal ones of all instances in one row.
+        """Return the memories as JSON values by name, equal ones of all instances in one row.
 
         In their names the numbers of instances are ``*``.
         """
@@ -242,7 +242,7 @@ class FpgaSynthesis:
         keys = ("name", "words", "width", "clocked", "place")
         return [
             {**dict(zip(keys, key, strict=True)), "count": counts[key], "cells": dict(cells)}
-            for key, cells in rows.items()
+            for key, cells in sorted(rows.items())
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def test_equal_memories_of_instances_are_listed_once() -> None:
     common = {"name": "port_*.queue.memory", "width": 32, "clocked": True}
     assert found.equal_memories() == [
         {**common, "words": words, "place": "block memories", "count": n, "cells": {"DP16KD": n}}
-        for words, n in ((512, 2), (256, 1))
+        for words, n in ((256, 1), (512, 2))
     ]
 
 
