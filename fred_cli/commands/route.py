@@ -144,12 +144,17 @@ def command(
     spec = read_pruned(spec_source, changes, needs)
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
-    if spec.only is not None:  # its configurations are looked up, not searched for
-        _refuse({"--max-conflicts": conflicts}, "a full switch, not a pruned one")
+    _check_pruned(spec, conflicts)
     _check_generation(generation, as_json)
     how = strategy, flows_file, conflicts, number, picture, certificate, as_json
     field = "only" if needs is None else "strategies"
     return _route(spec, str(needs or spec_source), field, *how)
+
+
+def _check_pruned(spec: "SwitchSpec", conflicts: int | None) -> None:
+    """Fail if a search is bounded, but the configurations of a pruned switch are looked up."""
+    if spec.only is not None:
+        _refuse({"--max-conflicts": conflicts}, "a full switch, not a pruned one")
 
 
 def _check_generation(generation: int | None, as_json: bool) -> None:

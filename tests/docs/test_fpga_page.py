@@ -65,6 +65,9 @@ def test_resources_of_a_whole_switch(printed: Printed, family: str) -> None:
     assert all(one["clocked"] for one in found["memories"])
     assert (found["resources"]["block memories"] > 0) == (family != "xilinx")
     if family == "ecp5":
+        assert f"this switch reaches **{found['routing']['fmax_mhz']:.1f} MHz**" in TEXT
+        used, available = found["routing"]["used"]["TRELLIS_COMB"]
+        assert f"takes {used:,} of the {available:,} places for LUTs of an LFE5U-85F" in TEXT
         keys = ("count", "words", "width", "place")
         assert rows(PAGE, MEMORIES) == [
             [f"`{one['name']}`", *(str(one[key]) for key in keys), str(sum(one["cells"].values()))]
