@@ -146,8 +146,7 @@ def command(
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
     _check_given(spec, conflicts, generation, as_json)
     how = strategy, flows_file, conflicts, number, picture, certificate, as_json
-    field = "only" if needs is None else "strategies"
-    return _route(spec, str(needs or spec_source), field, *how)
+    return _route(spec, str(needs or spec_source), "strategies" if needs else "only", *how)
 
 
 def _check_given(

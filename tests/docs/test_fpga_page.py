@@ -22,6 +22,7 @@ DESIGNS = {
     "switch of 2 ports": "synth tiny-2 --level switch --fpga ecp5",
     "switch of 4 ports": "--level switch --fpga ecp5",
     "router of a 4 x 4 torus": "--level router",
+    "collective endpoint": "--level endpoint",
 }
 """Rows of the table of whole designs, and what their commands contain."""
 
