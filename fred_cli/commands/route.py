@@ -136,8 +136,7 @@ def command(
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        whole = collectives or COLLECTIVES[0]
-        more = {"generation": number, "collectives": whole}
+        more = {"generation": number, "collectives": collectives or COLLECTIVES[0]}
         route_fabric("wafer", *given, certificate, **more)
         return 0
     # Report errors in the file before those in options.
