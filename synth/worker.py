@@ -50,6 +50,9 @@ _DELAY = re.compile(r"Delay =\s*([\d.]+) ps")
 _LEVEL = re.compile(r"Path\s+\d+ --")
 _PLAIN = re.compile(r"\\([A-Za-z_][\w$]*)", re.ASCII)
 
+_RAM = re.compile(r"(.*)\.\d+\.\d+")
+"""Pattern of the names of the RAM cells of a memory."""
+
 _PINS = {
     "RD_ADDR": "RADDR",
     "RD_DATA": "RDATA",
@@ -255,27 +258,27 @@ class _Session:
         """Map the design that ``read`` has read to the cells of an FPGA; write it to fpga.json.
 
         ``memories`` is the step of the command that maps memories to RAM. Return the number of each
-        cell, and the bits of all memories and of those that are left for flip-flops.
+        cell, and the memories that are written, with the number of each RAM cell that they take;
+        memories without such cells become flip-flops.
         """
-        bits = []
-        for steps in (f":{memories}", f"{memories}:map_ffram"):
-            self._run(f"{command} -top {top} -run {steps}")
-            bits.append(self._memory_bits())
+        self._run(f"{command} -top {top} -run :{memories}")
+        found = [_written(cell) for cell in self._cells(top) if _is_written(cell)]
+        self._run(f"{command} -top {top} -run {memories}:map_ffram")
+        # Yosys names a RAM cell by its memory and two indices.
+        owners: dict[str, Counter[str]] = {}
+        for cell in self._cells(top):
+            memory = _RAM.fullmatch(cell.name.str()[1:])
+            if memory and not cell.type.begins_with("$"):
+                owners.setdefault(memory[1], Counter())[cell.type.str()[1:]] += 1
         self._run(f"{command} -top {top} -run map_ffram:", "write_json fpga.json")
-        kinds = Counter(
-            cell.type.str()[1:] for cell in self.design.module(_id(top)).cells_.values()
-        )
+        kinds = Counter(cell.type.str()[1:] for cell in self._cells(top))
         cells = {kind: count for kind, count in sorted(kinds.items()) if kind != "scopeinfo"}
-        return {"cells": cells, "memory_bits": bits[0], "loose_bits": bits[1]}
+        ram = [{**one, "cells": dict(owners.get(one["name"], {}))} for one in found]
+        return {"cells": cells, "memories": ram}
 
-    def _memory_bits(self) -> int:
-        """Return the bits of all memories that are written."""
-        return sum(
-            cell.getParam(_id("SIZE")).as_int() * cell.getParam(_id("WIDTH")).as_int()
-            for module in self.design.modules_.values()
-            for cell in module.cells_.values()
-            if cell.type.str() == "$mem_v2" and cell.getParam(_id("WR_PORTS")).as_int()
-        )
+    def _cells(self, name: str) -> list[Any]:
+        """Return the cells of a module, which some passes of Yosys replace by a new object."""
+        return list(self.design.module(_id(name)).cells_.values())
 
     def models(self, libraries: Sequence[str], cells: Sequence[str]) -> str:
         """Return Verilog that does what these cells of Liberty files do."""
@@ -399,6 +402,21 @@ class _Session:
                 label += "x"
             taken.add(label)
             module.rename(cell, _id(label))
+
+
+def _is_written(cell: Any) -> bool:
+    return cell.type.str() == "$mem_v2" and cell.getParam(_id("WR_PORTS")).as_int() > 0
+
+
+def _written(cell: Any) -> dict[str, Any]:
+    """Return name, sizes and kind of reads of a memory."""
+    reads = cell.getParam(_id("RD_PORTS")).as_int()
+    return {
+        "name": cell.getParam(_id("MEMID")).decode_string().removeprefix("\\"),
+        "words": cell.getParam(_id("SIZE")).as_int(),
+        "width": cell.getParam(_id("WIDTH")).as_int(),
+        "clocked": not reads or cell.getParam(_id("RD_CLK_ENABLE")).is_fully_ones(),
+    }
 
 
 def _box(module: Any) -> str:

@@ -136,22 +136,24 @@ def command(
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        whole = collectives or COLLECTIVES[0]
-        more = {"generation": number, "collectives": whole}
+        more = {"generation": number, "collectives": collectives or COLLECTIVES[0]}
         route_fabric("wafer", *given, certificate, **more)
         return 0
     # Report errors in the file before those in options.
     spec = read_pruned(spec_source, changes, needs)
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
-    _check_generation(generation, as_json)
+    _check_given(spec, conflicts, generation, as_json)
     how = strategy, flows_file, conflicts, number, picture, certificate, as_json
-    field = "only" if needs is None else "strategies"
-    return _route(spec, str(needs or spec_source), field, *how)
+    return _route(spec, str(needs or spec_source), "strategies" if needs else "only", *how)
 
 
-def _check_generation(generation: int | None, as_json: bool) -> None:
-    """Fail if a generation is given, but entries are not printed."""
+def _check_given(
+    spec: "SwitchSpec", conflicts: int | None, generation: int | None, as_json: bool
+) -> None:
+    """Fail if an option has no effect: configurations of a pruned switch are looked up."""
+    if spec.only is not None:
+        _refuse({"--max-conflicts": conflicts}, "a full switch, not a pruned one")
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
 

@@ -217,12 +217,25 @@ def _write(mapped: str, report: dict[str, Any], endings: Sequence[str], folder: 
 
 def _print_fpga(report: dict[str, Any]) -> None:
     """Print the report of an FPGA as text."""
-    print(
-        f"{report['name']}: {report['family']}, {report['memory_bits']:,} bits of memories, "
-        f"{report['memory_bits_in_flip_flops']:,} of them in flip-flops"
-    )
+    bits = report["memory_bits"]
+    where = ", ".join(f"{count:,} in {place}" for place, count in bits.items())
+    print(f"{report['name']}: {report['family']}, {sum(bits.values()):,} bits of memories: {where}")
     rows = [(name, f"{count:,}") for name, count in report["resources"].items()]
     table("cells", ("resource", "cells"), rows)
+    if memories := report["memories"]:
+        rows = [
+            (
+                one["name"],
+                one["count"],
+                f"{one['words']:,}",
+                one["width"],
+                "at clock edges" if one["clocked"] else "at any time",
+                one["place"],
+                sum(one["cells"].values()),
+            )
+            for one in memories
+        ]
+        table("memories", ("memory", "count", "words", "bits", "read", "in", "cells"), rows)
     if routing := report["routing"]:
         fmax = routing["fmax_mhz"]
         clock = f"{fmax:.1f} MHz, {routing['clock_ns']:.4g} ns" if fmax else "no path"

@@ -18,7 +18,10 @@ def printed(
     capfd: pytest.CaptureFixture[str],
 ) -> Printed:
     """Return a function that runs a command of the test's ``PAGE`` and returns its JSON."""
-    shown = {one.command.partition("fred ")[2] for one in commands(request.module.PAGE)}
+    shown = {
+        one.command.partition("fred ")[2].partition(" -o ")[0]
+        for one in commands(request.module.PAGE)
+    }
     monkeypatch.chdir(ROOT)
 
     def run(command: str) -> object:

@@ -1,11 +1,19 @@
-"""Tests of docs.generate.networks: the figure has every network, inside its axes."""
+"""Tests of docs.generate.networks, and of the text beside its table and figure."""
 
 from xml.etree import ElementTree
+
+import pytest
 
 from docs.generate.networks import HEIGHT, LEFT, WIDTH, draw_networks
 from fred_hw.files import load_model
 from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkRecord
 
+from .pages import ROOT
+from .printed import Printed
+
+PAGE = "docs/explanation/hardware.md"
+TEXT = " ".join((ROOT / PAGE).read_text("utf-8").split())
+MAIN = ("adders", "multiplexers", "pipeline")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -18,3 +26,40 @@ def test_each_network_has_a_point_which_is_filled_on_the_front() -> None:
     for one in points:
         assert LEFT < float(one.get("cx", "0")) < WIDTH
         assert 0 < float(one.get("cy", "0")) < HEIGHT
+
+
+def test_text_beside_the_table_has_the_figures_of_the_record() -> None:
+    record = load_model(NetworkRecord, SHIPPED_NETWORKS)
+    fred, crossbar, benes = (
+        next(one for one in record.networks if (one.network, one.ports) == (name, 8))
+        for name in ("FRED_3", "crossbar", "benes")
+    )
+    for said in (
+        f"FRED_3 takes {100 * fred.area_um2 / crossbar.area_um2:.0f} % of the crossbar's area.",
+        f"The Benes network is {100 * (1 - benes.area_um2 / fred.area_um2):.0f} % smaller",
+        f"takes {benes.latency_cycles} cycles rather than {fred.latency_cycles}",
+        f"routes {100 * benes.random_share:.1f} % of the random flow sets",
+        f"registers of configuration and bypass take {100 * fred.other_share:.0f} % of FRED_3(8)",
+    ):
+        assert said in TEXT
+
+
+@pytest.mark.long  # thousands of cells in each
+@pytest.mark.parametrize(
+    ("options", "area", "share"),
+    [
+        (
+            "--level interconnect",
+            "FRED_3(8) takes {:.1f} kGE",
+            "With four lanes they take {:.1f} %",
+        ),
+        ("--level crossbar", "the crossbar {:.1f} kGE", ""),
+        ("--level benes", "the Benes network {:.1f} kGE", ""),
+        ("--set lanes=16 --level interconnect", "", "with sixteen {:.1f} %"),
+    ],
+)
+def test_networks_of_more_lanes(printed: Printed, options: str, area: str, share: str) -> None:
+    found = printed(f"synth small-4 --set ports=8 {options} --liberty nangate45 --effort area")
+    other = sum(one["share"] for one in found["classes"] if one["name"] not in MAIN)
+    assert area.format(found["gate_equivalents"] / 1e3) in TEXT
+    assert share.format(100 * other) in TEXT

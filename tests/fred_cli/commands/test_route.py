@@ -206,6 +206,9 @@ def test_what_was_pruned_is_refused_and_named(
     assert refused(*pruned, "circular.yaml").startswith(
         "error: needs.yaml: strategies: must have a configuration for flows ("
     )
+    assert refused(*pruned, "--max-conflicts", "9") == (
+        "error: route: --max-conflicts: must be given with a full switch, not a pruned one"
+    )
     assert refused("route", "mesh.yaml", "--only", "needs.yaml", "--strategy", "MP2-DP1-PP1") == (
         "error: route: --only: must be given with a switch, not a mesh"
     )

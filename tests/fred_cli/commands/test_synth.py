@@ -153,13 +153,28 @@ def test_synth_for_an_fpga_counts_cells_and_writes_its_netlist(fred: Fred, place
     given = ("synth", "--verilog", "twice.v", "--top", "twice", "--fpga", "ice40")
     report = fred.json(*given, "-o", "out")
     assert report["resources"]["flip-flops"] == report["resources"]["LUTs"] == 1
-    assert (report["memory_bits"], report["routing"]) == (0, None)
+    assert (report["memories"], report["routing"]) == ([], None)
+    assert report["memory_bits"] == {"block memories": 0, "LUT memories": 0, "flip-flops": 0}
     assert report["files"] == ["out/twice_ice40.json", "out/twice_ice40_synth.json"]
     netlist = json.loads((place / "out/twice_ice40.json").read_text())
     kinds = {one["type"] for one in netlist["modules"]["twice"]["cells"].values()}
     assert kinds == {"SB_DFF", "SB_LUT4"}
     out = fred.out(*given)
-    assert out.startswith("twice: ice40, 0 bits of memories, 0 of them in flip-flops\n")
+    assert out.startswith("twice: ice40, 0 bits of memories: 0 in block memories, 0 in LUT ")
+
+
+def test_synth_for_an_fpga_lists_memories(fred: Fred, place: Path) -> None:
+    (place / "bank.v").write_text(
+        "module bank(input clk, input w, input [3:0] a, input [3:0] i, output [3:0] o);\n"
+        "  reg [3:0] words [0:15];\n"
+        "  always @(posedge clk) if (w) words[a] <= i;\n"
+        "  assign o = words[a];\n"
+        "endmodule\n"
+    )
+    out = fred.out("synth", "--verilog", "bank.v", "--top", "bank", "--fpga", "ecp5")
+    assert "64 bits of memories: 0 in block memories, 64 in LUT memories, 0 in flip" in out
+    [row] = (line.split() for line in out.splitlines() if line.split()[:1] == ["words"])
+    assert row == ["words", "1", "16", "4", "at", "any", "time", "LUT", "memories", "1"]
 
 
 @pytest.mark.slow
