@@ -5,7 +5,9 @@ from testbench.cosimulation.benches import BASELINES, figures_of
 
 __all__ = ["measured"]
 
-_LEVELS = [level for level in (*REGRESSIONS, "mesh") if level not in BASELINES and figures_of(level)]
+_LEVELS = [
+    level for level in (*REGRESSIONS, "mesh") if level not in BASELINES and figures_of(level)
+]
 
 _HEAD = """\
 # Measured figures

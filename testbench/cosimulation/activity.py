@@ -22,7 +22,6 @@ WORKLOADS = ("idle", "random", "all_reduce")
 """Workloads, which are the tests of the bench of each level."""
 
 
-
 @dataclass(frozen=True)
 class Recording:
     """Ports of a design under a workload.
