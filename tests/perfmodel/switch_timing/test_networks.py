@@ -34,17 +34,19 @@ def test_fred_is_smaller_than_the_crossbar_from_eight_ports_on(record: NetworkRe
 
 
 def test_a_crossbar_routes_everything_and_fred_3_more_than_fred_2(record: NetworkRecord) -> None:
-    found = {(one.network, one.ports): one for one in record.networks}
-    for n in {one.ports for one in record.networks}:
-        if any(
-            found.get((name, n)) is None or found[name, n].phase_share is None for name in SWITCHES
-        ):
-            continue
-        three, two, benes = (found[name, n] for name in ("FRED_3", "FRED_2", "benes"))
-        assert (found["crossbar", n].random_share, found["crossbar", n].phase_share) == (1, 1)
-        assert 1 >= three.random_share >= two.random_share
-        assert benes.random_share >= two.random_share
-        assert benes.phase_share >= two.phase_share
+    found = {
+        (one.network, one.ports): (one.random_share, one.phase_share)
+        for one in record.networks
+        if one.random_share is not None and one.phase_share is not None
+    }
+    ports = [n for n in (4, 8, 16, 32, 64) if all((name, n) in found for name in SWITCHES)]
+    assert {4, 8} <= {*ports}
+    for n in ports:
+        three, two, crossbar, benes = (found[name, n] for name in SWITCHES)
+        assert crossbar == (1, 1)
+        assert 1 >= three[0] >= two[0]
+        assert benes[0] >= two[0]
+        assert benes[1] >= two[1]
 
 
 def changed(one: NetworkFigures, **fields: float | None) -> NetworkFigures:
