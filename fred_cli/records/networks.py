@@ -32,8 +32,6 @@ __all__ = ["NetworksMeasurement"]
 _LANES: dict[str, Any] = {"format": "fp16", "lanes": 1}
 _MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
 """Width and height of the mesh of each number of ports."""
-_SYNTHESIZED = {"crossbar": 32}
-"""Most ports of networks that are not synthesized up to 64 ports."""
 _SIMULATED = {"FRED_3": 16, "FRED_2": 32, "crossbar": 16, "benes": 32}
 """Most ports that are simulated for latency and power: about 100,000 cells."""
 _ROUTED = {"FRED_2": 32, "benes": 16}
@@ -81,8 +79,7 @@ class NetworksMeasurement(SynthesisMeasurement):
             rows += [("crossbar", "crossbar", 3), ("benes", "benes", 3)]
             for network, level, m in rows:
                 spec = SwitchSpec(ports=ports, middle_switches=m, **_LANES)
-                if ports <= _SYNTHESIZED.get(network, ports):
-                    found[f"{network} of {ports} ports"] = (network, level, spec)
+                found[f"{network} of {ports} ports"] = (network, level, spec)
             mesh = MeshSpec(width=width, height=height, controllers=False, **_LANES)
             found[f"mesh of {ports} ports"] = ("mesh", "mesh", mesh)
         return found
