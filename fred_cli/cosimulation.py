@@ -97,6 +97,8 @@ class Regression:
 
 REGRESSIONS = {
     "interconnect": Regression("cosimulate_interconnect:cosimulate", "latency_cycles"),
+    "crossbar": Regression("cosimulate_interconnect:cosimulate_crossbar", "latency_cycles"),
+    "benes": Regression("cosimulate_interconnect:cosimulate_benes", "latency_cycles"),
     "switch": Regression("cosimulate_switch:cosimulate_switch", "switch_latency_cycles"),
     "endpoint": Regression("cosimulate_pair:cosimulate_endpoint", "endpoint_latency_cycles"),
     "terminator": Regression("cosimulate_pair:cosimulate_terminator", "terminator_latency_cycles"),

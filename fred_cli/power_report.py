@@ -1,6 +1,7 @@
 """Power of hardware under workloads: synthesis, co-simulation, replay on the netlist, energies."""
 
 from collections.abc import Callable, Sequence
+from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from synth.power import Watts
     from synth.synthesis import Source, Synthesis
 
-__all__ = ["POWER_LEVELS", "power_report"]
+__all__ = ["POWER_LEVELS", "compared", "mesh_beside", "power_report"]
 
 POWER_LEVELS = ("interconnect", "crossbar", "benes", "switch", "mesh")
 """Levels with workloads."""
@@ -79,6 +80,47 @@ def power_report(
         rows.append({**row, "energy": energy})
     tools = {**synthesis.to_dict()["provenance"], "simulator": simulator, "seed": seed}
     return _report(spec, level, synthesis, model, rows) | {"provenance": tools}
+
+
+def mesh_beside(spec: SwitchSpec) -> MeshSpec:
+    """Return the squarest mesh with an NPU for each port of a switch, and the same links."""
+    height = max(n for n in range(1, isqrt(spec.ports) + 1) if spec.ports % n == 0)
+    same = ("format", "lanes", "operation", "overflow", "protocol")
+    fields = {key: getattr(spec, key) for key in same}
+    return MeshSpec(width=spec.ports // height, height=height, controllers=False, **fields)
+
+
+_COMPARED = (
+    ("idle", "total_w", "power", "mW", 1e3),
+    ("random", "total_w", "power", "mW", 1e3),
+    ("random", "rate", "flits delivered", "per cycle", 1.0),
+    ("random", "flit_pj", "energy of a flit", "pJ", 1.0),
+    ("random", "flit_above_idle_pj", "energy of a flit, above idle", "pJ", 1.0),
+    ("all_reduce", "total_w", "power", "mW", 1e3),
+    ("all_reduce", "rate", "flits delivered", "per cycle", 1.0),
+    ("all_reduce", "flit_pj", "energy of a flit", "pJ", 1.0),
+    ("all_reduce", "flit_above_idle_pj", "energy of a flit, above idle", "pJ", 1.0),
+    ("all_reduce", "reduced_byte_pj", "energy of a reduced byte", "pJ", 1.0),
+    ("all_reduce", "reduced_byte_above_idle_pj", "energy of a reduced byte, above idle", "pJ", 1.0),
+)
+
+
+def compared(switch: dict[str, Any], mesh: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return figures of a switch and of a mesh of as many NPUs, from their reports.
+
+    An all-reduce of a vector reduces as many bytes on both, so energies of a reduced byte compare
+    the same work. A flit does not: an all-reduce takes fewer flits through a switch.
+    """
+    found: list[dict[str, Any]] = []
+    for workload, key, name, unit, scale in _COMPARED:
+        pair: list[float] = []
+        for report in (switch, mesh):
+            (row,) = (one for one in report["workloads"] if one["workload"] == workload)
+            rate = {"rate": row["flits"] / row["cycles"]}
+            pair.append(scale * (rate | row["total"] | row["energy"])[key])
+        values = {"switch": pair[0], "mesh": pair[1], "ratio": pair[0] / pair[1]}
+        found.append({"figure": f"{workload}: {name}", "unit": unit, **values})
+    return found
 
 
 def _row(power: Any, source: "Source") -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
@@ -19,6 +20,7 @@ __all__ = ["WIDTH", "comment", "header", "origin", "port_texts", "source"]
 WIDTH = 100
 _HEADING = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w[\w, ]*?) : (.*(?:\n    .*)*)", re.MULTILINE)
+_CODE = re.compile("``([^`]*)``")
 _PACKAGE = Path(fred_hw.__file__).parent
 _SHARED = {
     "clk": "Clock: registers change at its rising edge.",
@@ -35,7 +37,7 @@ def header(unit: Unit) -> list[str]:
     """Return the comment at the beginning of a unit's module.
 
     It has the first sentences of the docstring, the class, the version of this product, parameters
-    with values, timing, and the methods that :func:`origin` names.
+    with values, timing in numbers, and the methods that :func:`origin` names.
     """
     owner = type(unit)
     summary, sections = _sections(owner)
@@ -46,7 +48,10 @@ def header(unit: Unit) -> list[str]:
         given = ", ".join(f"{a}{b}" for a, b in zip(names.split(", "), values, strict=True))
         lines += comment(f"Parameter {given}: {_plain(meaning) or kind}")
     for name, text in _ENTRY.findall(sections.get("Timing", "")):
-        lines += comment(f"{name}: {_plain(text)}")
+        values = _CODE.sub(lambda found: _evaluated(found[1], unit) or found[0], text)
+        said = _plain(values if name in ("Latency", "Throughput") else text)
+        said = re.sub(r"\b1 cycles", "1 cycle", said)
+        lines += comment(f"{name}: {said}")
     for name, text in _parts(owner):
         lines += comment(f"Part {owner.__name__}.{name}: {text}")
     return lines
@@ -99,6 +104,29 @@ def _described(where: object, name: str) -> str:
 def _plain(text: str) -> str:
     """Return a text on one line, without marks of reStructuredText."""
     return re.sub(r":\w+:`~?([^`]*)`|`+([^`]*)`+", r"\1\2", " ".join(text.split()))
+
+
+def _evaluated(expression: str, unit: Unit) -> str:
+    """Return the value of a sum in a docstring, for a unit; "" if a term has none.
+
+    Terms are numbers, attributes of the unit or of its specification, and functions of the
+    specification in the module of the unit.
+    """
+    spec = getattr(unit, "spec", None)
+    total = 0
+    for term in expression.split(" + "):
+        name = term.removeprefix("spec.")
+        function = getattr(sys.modules[type(unit).__module__], name.removesuffix("(spec)"), None)
+        if name.endswith("(spec)") and function:
+            value = function(spec)
+        elif name.isdecimal():
+            value = int(name)
+        else:
+            value = getattr(unit, name, getattr(spec, name, None))
+        if not isinstance(value, int) or isinstance(value, bool):
+            return ""
+        total += value
+    return str(total)
 
 
 def _sections(owner: type) -> tuple[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Layout of generated Verilog: comments and line breaks, which change no token."""
+"""Layout of generated Verilog: comments, line breaks and constants, which change no value."""
 
 import re
 from collections.abc import Mapping
@@ -15,14 +15,17 @@ _PORT = re.compile(r"^  (?:input|output) .*?(\w+);$")
 _LONG = re.compile(rf"^(?! *//)(?=.{{{WIDTH + 1}}})( *)(\S.*)$", re.MULTILINE)
 # Yosys breaks lists of ports where it likes, so lines may begin with a comma.
 _HEADER = re.compile(r"^(module \w+)\(([^)]*)\);", re.MULTILINE)
+# Yosys writes all digits of a constant; in ours, the digits of wide ones are zero.
+_ZEROS = re.compile(rf"('s?h)0{{{WIDTH // 2},}}(?=[0-9a-f])")
 
 
 def laid_out(verilog: str) -> str:
     """Return Verilog with at most 100 characters in a line, except in words that are longer.
 
-    Lines are broken at spaces alone, so no token changes.
+    Lines are broken at spaces alone, so no token changes, except constants with more than fifty
+    leading zeros, which Verilog adds to the digits that are left.
     """
-    return _LONG.sub(_broken, _HEADER.sub(_header, verilog))
+    return _LONG.sub(_broken, _HEADER.sub(_header, _ZEROS.sub(r"\1", verilog)))
 
 
 def _header(found: re.Match[str]) -> str:

@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+_SHORT = re.compile(r"((\d+)'s?h)([0-9a-f]+)")
+
 _WORDS = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign
     default defparam design disable edge else end endcase endconfig endfunction endgenerate
@@ -141,7 +143,12 @@ def read_modules(text: str) -> Iterator[tuple[str, Tokens]]:
 
 
 def _plain(token: str) -> str:
-    """Return a token in the form for comparison: unnecessary escapes are removed."""
+    """Return a token in the form for comparison.
+
+    Unnecessary escapes are removed, and constants get the leading zeros that are left out.
+    """
+    if short := _SHORT.fullmatch(token):
+        return f"{short[1]}{short[3].zfill(-(-int(short[2]) // 4))}"
     if token.startswith("\\"):
         name = token[1:]
         return name if _NAME.fullmatch(name) and name not in _KEYWORDS else token

@@ -1,11 +1,13 @@
 """Page of the figures that benches report."""
 
 from fred_cli.cosimulation import REGRESSIONS
-from testbench.cosimulation.benches import figures_of
+from testbench.cosimulation.benches import BASELINES, figures_of
 
 __all__ = ["measured"]
 
-_LEVELS = [level for level in (*REGRESSIONS, "mesh") if figures_of(level)]
+_LEVELS = [
+    level for level in (*REGRESSIONS, "mesh") if level not in BASELINES and figures_of(level)
+]
 
 _HEAD = """\
 # Measured figures

@@ -1,6 +1,6 @@
 """FRED and its baselines: chart of latency, area and clock, and the table of a page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log10
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -15,29 +15,36 @@ __all__ = ["HARDWARE_PAGE", "draw_networks", "networks_page"]
 
 HARDWARE_PAGE = Path(__file__).parents[1] / "explanation/hardware.md"
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 400, 70, 44, 56, 90
-COLOURS = {"FRED_3": "#0072b2", "FRED_2": "#56b4e9", "crossbar": "#d55e00", "benes": "#009e73"}
+COLOURS = {
+    "FRED_3": "#0072b2",
+    "FRED_2": "#56b4e9",
+    "crossbar": "#d55e00",
+    "benes": "#009e73",
+    "mesh": "#444444",
+}
 
 
 def draw_networks() -> str:
-    """Return the SVG: area per port over latency, a line per network, points by ports."""
+    """Return the SVG: area per port over latency, a line per network, points by ports.
+
+    Networks without a measured latency are left out.
+    """
     record = load_model(NetworkRecord, SHIPPED_NETWORKS)
     title = f"{record.format.upper()}, {record.lanes} lane, {record.library}: area and latency"
-    rows = record.networks
-    most_ns = 1.1 * max(one.latency_ns for one in rows)
-    logs = [log10(one.area_per_port_um2) for one in rows]
-    low, high = min(logs) - 0.08, max(logs) + 0.08
+    rows = [one for one in record.networks if one.latency_ns is not None]
+    spans = [_span([one.latency_ns or 1.0 for one in rows])]
+    spans.append(_span([one.area_per_port_um2 for one in rows]))
     front = {one.name for n in {one.ports for one in rows} for one in record.front(n)}
 
     def place(one: NetworkFigures) -> tuple[float, float]:
-        share = (log10(one.area_per_port_um2) - low) / (high - low)
-        return (
-            LEFT + one.latency_ns / most_ns * (WIDTH - LEFT - RIGHT),
-            HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM),
-        )
+        x, y = map(_share, (one.latency_ns or 1.0, one.area_per_port_um2), spans)
+        return LEFT + x * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y * (HEIGHT - TOP - BOTTOM)
 
     def lines() -> Iterator[str]:
         for name, colour in COLOURS.items():
             own = [one for one in rows if one.network == name]
+            if not own:
+                continue
             path = " ".join("{:.1f},{:.1f}".format(*place(one)) for one in own)
             yield f'<polyline points="{path}" fill="none" stroke="{colour}"/>'
             for one in own:
@@ -58,27 +65,43 @@ def draw_networks() -> str:
             ),
             '<rect width="100%" height="100%" fill="white"/>',
             f'<text x="{LEFT}" y="22" font-weight="bold">{escape(title)}</text>',
-            *_axes(most_ns, low, high),
+            *_axes(*spans),
             *lines(),
             "</svg>\n",
         ]
     )
 
 
-def _axes(most_ns: float, low: float, high: float) -> Iterator[str]:
+_Span = tuple[float, float]
+
+
+def _span(values: Sequence[float]) -> _Span:
+    """Return the logarithms at both ends of an axis."""
+    return log10(min(values)) - 0.08, log10(max(values)) + 0.08
+
+
+def _share(value: float, span: _Span) -> float:
+    """Return the place of a value on an axis, from 0 to 1."""
+    return (log10(value) - span[0]) / (span[1] - span[0])
+
+
+def _marks(span: _Span) -> Iterator[tuple[int, float]]:
+    """Yield the numbers 1, 2 and 5 times powers of ten on an axis, and their places."""
+    numbers = (k * 10**power for power in range(8) for k in (1, 2, 5))
+    yield from ((one, at) for one in numbers if 0 <= (at := _share(one, span)) <= 1)
+
+
+def _axes(latencies: _Span, areas: _Span) -> Iterator[str]:
     """Yield grid, numbers and titles of both axes."""
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
-    step = 2 if most_ns < 16 else 5
-    for ns in range(0, int(most_ns) + 1, step):
-        x = LEFT + ns / most_ns * (right - LEFT)
+    for ns, at in _marks(latencies):
+        x = LEFT + at * (right - LEFT)
         yield f'<path d="M{x:.1f},{bottom} V{TOP}" stroke="#eaeef2"/>'
         yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{ns}</text>'
-    for um2 in (k * 10**power for power in range(2, 7) for k in (1, 2, 5)):
-        share = (log10(um2) - low) / (high - low)
-        if 0 <= share <= 1:
-            y = bottom - share * (bottom - TOP)
-            yield f'<path d="M{LEFT},{y:.1f} H{right}" stroke="#eaeef2"/>'
-            yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{um2:,}</text>'
+    for um2, at in _marks(areas):
+        y = bottom - at * (bottom - TOP)
+        yield f'<path d="M{LEFT},{y:.1f} H{right}" stroke="#eaeef2"/>'
+        yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{um2:,}</text>'
     middle = (LEFT + right) / 2
     yield (
         f'<text x="{middle:g}" y="{bottom + 40}" text-anchor="middle">latency at the shortest '

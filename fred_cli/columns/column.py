@@ -44,9 +44,10 @@ class Column:
     number: bool = True
 
     def shown(self, row: object) -> str:
-        """Return the value of a row as text, for the terminal and the page."""
+        """Return the value of a row as text, for the terminal and the page; "-" for None."""
         if isinstance(self.text, str):
-            return self.text.format(self.value(row))
+            value = self.value(row)
+            return "-" if value is None else self.text.format(value)
         return self.text(row)
 
 

@@ -19,6 +19,7 @@ COLUMNS = Columns(
             "{:,.0f}",
             json="area_per_port_um2",
         ),
+        Column(attrgetter("memory_bits"), "memory_bits", "bits", "{:,}"),
         Column(attrgetter("other_share"), "other_share", "other", "{:.1%}"),
         Column(attrgetter("clock_ns"), "clock_ns", "clock ns", "{:.3f}"),
         Column(attrgetter("latency_cycles"), "latency_cycles", "cycles"),

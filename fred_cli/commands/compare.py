@@ -69,8 +69,9 @@ _OF_ESTIMATES = (
 @click.option(
     "--switches",
     is_flag=True,
-    help="With --hardware: compare FRED with a full crossbar and a Benes network of as many ports: "
-    "area, clock, latency, power, and the share of flow sets that can be active together.",
+    help="With --hardware: compare FRED with a full crossbar, a Benes network and a mesh of as "
+    "many ports: area, clock, latency, power, and the share of flow sets that can be active "
+    "together.",
 )
 @click.option(
     "--algorithms",
@@ -215,8 +216,14 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
         "  other: area besides adders, pipeline and multiplexers; mW: all-reduce of all ports at "
         f"{record.target_clock_ns:g} ns,\n  also of networks whose clock is longer; "
         f"flow sets, phases: share of {record.flow_sets} random\n"
-        "  flow sets, and of phases of strategies, that can be active together"
+        "  flow sets, and of phases of strategies, that can be active together; -: not measured"
     )
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.not_measured, []).append(f"{row.network} of {row.ports}")
+    for why, names in reasons.items():
+        if why:
+            print(f"  {', '.join(names)}: {why}")
     for n in ports:
         print(f"  Pareto front of latency, area and clock, {n} ports: {', '.join(fronts[n])}")
 

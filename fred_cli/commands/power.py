@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
+from fred_cli.columns.column import figure
 from fred_cli.command import Command
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.numbers import IntegerFrom
@@ -57,6 +58,13 @@ def _levels() -> tuple[str, ...]:
 @click.option(
     "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and recordings."
 )
+@click.option(
+    "--mesh",
+    "with_mesh",
+    is_flag=True,
+    help="With --level switch: also compute the power of a mesh of as many NPUs, with the same "
+    "lanes and protocol, and compare the energy of a flit and of a reduced byte.",
+)
 @as_json_option
 def command(
     spec_source: str,
@@ -69,6 +77,7 @@ def command(
     cycles: int,
     seed: int,
     folder: Path | None,
+    with_mesh: bool,
     as_json: bool,
 ) -> None:
     """Map SPEC to a cell library, and compute its power under workloads that are co-simulated.
@@ -88,28 +97,49 @@ def command(
     if getattr(spec, "only", None) is not None:
         message = "must be left out, as the workloads use other configurations"
         raise InputError(spec_source, "only", message)
+    if with_mesh and level != "switch":
+        raise InputError("--mesh", "", f"must be given with --level switch, not {level}")
     work = folder or Path("build") / "power" / what.name(spec)
     check_folder(work)
-    from fred_cli.power_report import power_report
+    from fred_cli.power_report import compared, mesh_beside, power_report
     from synth.synthesis import from_spec, synthesize
 
-    with steps(f"power of {spec.name}") as step, simulating():
-        source = from_spec(spec, level, spec_source)
-        found = synthesize(
-            source,
-            libraries,
-            clock_ns=target_ns or getattr(spec, "clock_ns", None) or CLOCK_NS,
-            effort=effort,
-            sizing=sizing,
-            progress=step,
-        )
-        report = power_report(
-            spec, level, source, found, work, cycles=cycles, seed=seed, progress=step
-        )
+    clock_ns = target_ns or getattr(spec, "clock_ns", None) or CLOCK_NS
+
+    def report_of(spec: Any, level: str, work: Path) -> dict[str, Any]:
+        with steps(f"power of {spec.name}") as step, simulating():
+            source = from_spec(spec, level, spec_source)
+            options: dict[str, Any] = {"effort": effort, "sizing": sizing, "progress": step}
+            found = synthesize(source, libraries, clock_ns=clock_ns, **options)
+            return power_report(
+                spec, level, source, found, work, cycles=cycles, seed=seed, progress=step
+            )
+
+    report = report_of(spec, level, work)
+    if with_mesh:
+        report["mesh"] = report_of(mesh_beside(spec), "mesh", work / "mesh")
+        report["comparison"] = compared(report, report["mesh"])
     if as_json:
         print_json(report)
         return
     _print(report)
+    if with_mesh:
+        _print(report["mesh"])
+        _print_comparison(report)
+
+
+def _print_comparison(report: dict[str, Any]) -> None:
+    """Print the figures of a switch and of a mesh side by side."""
+    rows = [
+        (one["figure"], one["unit"], *map(figure, (one["switch"], one["mesh"], one["ratio"])))
+        for one in report["comparison"]
+    ]
+    title = f"{report['name']} and {report['mesh']['name']}, which has as many NPUs"
+    table(title, ("figure", "unit", "switch", "mesh", "switch / mesh"), rows)
+    print(
+        "both: links, buffers and routing; neither: memories, endpoints, wires and clock tree; "
+        "the switch\nincludes its adders, the NPUs of a mesh add outside of it"
+    )
 
 
 def _print(report: dict[str, Any]) -> None:

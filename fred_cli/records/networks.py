@@ -1,7 +1,7 @@
 """Synthesis and co-simulation of FRED and its baselines, for the record of networks."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,14 +9,17 @@ from typing import Any
 
 from fred_cli.power_report import power_report
 from fred_hw.adder_delays import REFERENCE_NS
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
-from synth.synthesis import from_spec, synthesize
+from synth.synthesis import Synthesis, from_spec, synthesize
 from testbench.cosimulation.cosimulate_interconnect import cosimulate
+from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
 from testbench.designs import (
     MeasuredDesign,
     benes_design,
     crossbar_design,
     interconnect_design,
+    mesh_design,
 )
 from testbench.measurement import Measurement, Say
 from testbench.sim.tools import SimulatorError
@@ -27,17 +30,37 @@ from .synthesis import SynthesisMeasurement
 __all__ = ["NetworksMeasurement"]
 
 _LANES: dict[str, Any] = {"format": "fp16", "lanes": 1}
-_PORTS = (4, 8)
+_MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
+"""Width and height of the mesh of each number of ports."""
+_SIMULATED = {"FRED_3": 16, "FRED_2": 32, "crossbar": 16, "benes": 32}
+"""Most ports that are simulated for latency and power: about 100,000 cells."""
+_ROUTED = {"FRED_2": 32, "benes": 16}
+"""Most ports for which all searches for a configuration end within a minute."""
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
-_DESIGNS = {"interconnect": interconnect_design, "crossbar": crossbar_design, "benes": benes_design}
+_DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
+    "interconnect": interconnect_design,
+    "crossbar": crossbar_design,
+    "benes": benes_design,
+    "mesh": mesh_design,
+}
 _MAIN = ("adders", "multiplexers", "pipeline")
+_SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
+_UNSIMULATED: dict[str, Any] = dict.fromkeys(("latency_cycles", "all_reduce_w"))
+_UNROUTED: dict[str, Any] = dict.fromkeys(("random_share", "phase_share"))
+_OF_MESH = (
+    "links, buffers and an adder per NPU are in the area; routers neither reduce nor multicast, so "
+    "flows share links in time; fred power --mesh compares the energy of a reduced byte"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworksMeasurement(SynthesisMeasurement):
-    """Area, clock, power, latency and routed flow sets of FRED_3, FRED_2 and its baselines."""
+    """Area, clock, power, latency and routed flow sets of FRED_3, FRED_2 and its baselines.
+
+    A mesh of as many NPUs has no configurations and a power of another kind of work.
+    """
 
     SCHEMA = "fred-networks/1"
 
@@ -48,15 +71,17 @@ class NetworksMeasurement(SynthesisMeasurement):
         return {**super().tools(), **Measurement.tools(self)}
 
     @cached_property
-    def _networks(self) -> dict[str, tuple[str, str, SwitchSpec]]:
+    def _networks(self) -> dict[str, tuple[str, str, SwitchSpec | MeshSpec]]:
         """Network, level and specification of each row, by label."""
-        found: dict[str, tuple[str, str, SwitchSpec]] = {}
-        for ports in _PORTS:
+        found: dict[str, tuple[str, str, SwitchSpec | MeshSpec]] = {}
+        for ports, (width, height) in _MESHES.items():
             rows = [(f"FRED_{m}", "interconnect", m) for m in (3, 2)]
             rows += [("crossbar", "crossbar", 3), ("benes", "benes", 3)]
             for network, level, m in rows:
                 spec = SwitchSpec(ports=ports, middle_switches=m, **_LANES)
                 found[f"{network} of {ports} ports"] = (network, level, spec)
+            mesh = MeshSpec(width=width, height=height, controllers=False, **_LANES)
+            found[f"mesh of {ports} ports"] = ("mesh", "mesh", mesh)
         return found
 
     @property
@@ -75,21 +100,74 @@ class NetworksMeasurement(SynthesisMeasurement):
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         hashes, rows = self.hashes(), list[dict[str, Any]]()
+        adder = self._synthesized(SwitchSpec(ports=2, **_LANES), "interconnect")
         for label, (network, level, spec) in self._networks.items():
-            measured = self._measured(level, spec, work / label.replace(" ", "-"))
-            hashed = {"verilog_sha256": hashes[label]}
-            rows.append({"network": network, "ports": spec.ports, **measured, **hashed})
+            if isinstance(spec, MeshSpec):
+                measured = self._mesh(spec, adder, work / label.replace(" ", "-"))
+            else:
+                measured = self._measured(network, level, spec, work / label.replace(" ", "-"))
+            rows.append({"network": network, **measured, "verilog_sha256": hashes[label]})
             say(f"{label}: {measured['area_um2']:,.0f} um2, {measured['clock_ns']:.3f} ns")
         return {"networks": rows}
 
-    def _measured(self, level: str, spec: SwitchSpec, work: Path) -> dict[str, Any]:
-        """Return the figures of a network."""
+    def _synthesized(self, spec: SwitchSpec | MeshSpec, level: str) -> Synthesis:
         source = from_spec(spec, level, spec.name)
-        found = synthesize(source, self.cells, clock_ns=REFERENCE_NS, effort=self.effort)
+        return synthesize(source, self.cells, clock_ns=REFERENCE_NS, effort=self.effort)
+
+    def _mesh(self, mesh: MeshSpec, adder: Synthesis, work: Path) -> dict[str, Any]:
+        """Return the figures of a mesh, with an adder of a network of two ports for each NPU.
+
+        The latency is that of the longest route, by the latency of a router of four.
+        """
+        found = self._synthesized(mesh, "mesh")
+        adder_um2 = sum(one.area_um2 for one in adder.area.classes if one.name == "adders")
+        area_um2 = found.area.area_um2 + mesh.routers * adder_um2
+        small = mesh.with_changes(width=2, height=2)
+        test = "lone_flit_takes_as_long_at_every_router"
+        run = cosimulate_mesh(small, work, tests=[test], seed=self.seed)
+        if run.failures:
+            raise SimulatorError(f"test {test}: {run.failures[0].message}")
+        main_um2 = sum(one.area_um2 for one in found.area.classes if one.name in _MAIN)
+        routers = mesh.width + mesh.height - 1
+        return {
+            "ports": mesh.routers,
+            "name": found.name,
+            "area_um2": area_um2,
+            "clock_ns": max(found.timing.clock_ns, adder.timing.clock_ns),
+            "flip_flops": found.area.flip_flops,
+            "memory_bits": found.area.memory_bits,
+            "other_share": 1 - (main_um2 + mesh.routers * adder_um2) / area_um2,
+            "latency_cycles": run.measurements["router_latency_cycles"] * routers,
+            **dict.fromkeys(("all_reduce_w", "random_share", "phase_share")),
+            "not_measured": _OF_MESH,
+        }
+
+    def _measured(self, network: str, level: str, spec: SwitchSpec, work: Path) -> dict[str, Any]:
+        """Return the figures of a switch network."""
+        found, small = self._synthesized(spec, level), spec.ports <= _SIMULATED[network]
+        routed = spec.ports <= _ROUTED.get(network, spec.ports)
+        shown = found.to_dict()
+        reasons = {
+            "latency and power: too many cells to simulate": small,
+            "flow sets and phases: the search for a configuration does not end": routed,
+        }
+        return {
+            "ports": spec.ports,
+            **{key: shown[key] for key in _SHOWN},
+            "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
+            **(self._simulated(level, spec, found, work) if small else _UNSIMULATED),
+            **(_shares(level, spec, self.seed) if routed else _UNROUTED),
+            "not_measured": "; ".join(why for why, measured in reasons.items() if not measured),
+        }
+
+    def _simulated(
+        self, level: str, spec: SwitchSpec, found: Synthesis, work: Path
+    ) -> dict[str, Any]:
+        """Return latency, and power in an all-reduce."""
         power = power_report(
             spec,
             level,
-            source,
+            from_spec(spec, level, spec.name),
             found,
             work,
             cycles=_CYCLES,
@@ -98,19 +176,15 @@ class NetworksMeasurement(SynthesisMeasurement):
             workloads=("idle", "all_reduce"),
         )
         test = "every_path_has_the_same_latency"
-        latency = cosimulate(spec, work / "latency", level=level, tests=[test], seed=self.seed)
-        if latency.failures:
-            raise SimulatorError(f"test {test}: {latency.failures[0].message}")
+        run = cosimulate(spec, work / "latency", level=level, tests=[test], seed=self.seed)
+        if run.failures:
+            raise SimulatorError(f"test {test}: {run.failures[0].message}")
         all_reduce_w, *_ = (
             row["total"]["total_w"] for row in power["workloads"] if row["workload"] == "all_reduce"
         )
-        shown = found.to_dict()
         return {
-            **{key: shown[key] for key in ("name", "area_um2", "clock_ns", "flip_flops")},
-            "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
-            "latency_cycles": latency.measurements["latency_cycles"],
+            "latency_cycles": run.measurements["latency_cycles"],
             "all_reduce_w": all_reduce_w,
-            **_shares(level, spec, self.seed),
         }
 
 

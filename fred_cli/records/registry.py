@@ -235,7 +235,7 @@ _OF_AREAS = Kind(
 )
 _OF_NETWORKS = Kind(
     "yosys",
-    "interconnects, crossbars and Benes networks",
+    "interconnects, crossbars, Benes networks and meshes",
     ("format", *_CELLS, "seed", "flow_sets", "cycles"),
     "perfmodel.switch_timing.networks:NetworkRecord",
 )
@@ -337,8 +337,8 @@ ENTRIES = {
         _areas,
     ),
     "networks-fp16x1": Entry(
-        "area, clock, power, latency and routing of FRED, crossbars and Benes networks",
-        3,
+        "area, clock, power, latency and routing of FRED, crossbars, Benes networks and meshes",
+        15,
         _OF_NETWORKS,
         _networks,
     ),

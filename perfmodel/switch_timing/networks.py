@@ -21,24 +21,30 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class NetworkFigures(FileModel):
     """Figures of a network with a number of ports, without wires.
 
+    Figures that take too long to measure are None.
+
     Parameters
     ----------
     network, ports : str, int
-        ``FRED_3``, ``FRED_2``, ``crossbar`` or ``benes``, and its ports.
+        ``FRED_3``, ``FRED_2``, ``crossbar``, ``benes`` or ``mesh``, and its ports. The ports of a
+        mesh are its NPUs.
     name : str
         Name of its top module.
     area_um2, clock_ns : float
-        Area of its cells [um2], and its shortest clock period, register to register [ns].
-    flip_flops : int
-        Flip-flops in it.
+        Area of its cells [um2], and its shortest clock period, register to register [ns]. The area
+        of a mesh includes links and buffers, and an adder per lane and NPU.
+    flip_flops, memory_bits : int
+        Flip-flops in it, and bits of memories, which are not in the area.
     other_share : float
         Share of the area that is no adder, pipeline register or multiplexer.
     latency_cycles : int
-        Latency of a flit from port to port, co-simulated [cycles].
+        Latency of a flit from port to port, co-simulated [cycles]; on a mesh, on the longest route.
     all_reduce_w : float
         Power in an all-reduce of all ports at the target clock, a flit per port and cycle [W].
     random_share, phase_share : float
         Share of random flow sets, and of phases of strategies, that route at once.
+    not_measured : str
+        Reason why figures are None; empty if there are all.
     verilog_sha256 : str
         Canonical hash of the Verilog.
     """
@@ -49,11 +55,13 @@ class NetworkFigures(FileModel):
     area_um2: Size
     clock_ns: Size
     flip_flops: Count
+    memory_bits: Count = 0
     other_share: Share
-    latency_cycles: Count
-    all_reduce_w: Size
-    random_share: Share
-    phase_share: Share
+    latency_cycles: Count | None
+    all_reduce_w: Size | None
+    random_share: Share | None
+    phase_share: Share | None
+    not_measured: str = ""
     verilog_sha256: str
 
     @property
@@ -62,19 +70,24 @@ class NetworkFigures(FileModel):
         return self.area_um2 / self.ports
 
     @property
-    def mw_per_port(self) -> float:
+    def mw_per_port(self) -> float | None:
         """Power per port in an all-reduce of all ports at the target clock [mW]."""
-        return 1e3 * self.all_reduce_w / self.ports
+        return None if self.all_reduce_w is None else 1e3 * self.all_reduce_w / self.ports
 
     @property
-    def latency_ns(self) -> float:
+    def latency_ns(self) -> float | None:
         """Latency at the shortest clock [ns]."""
-        return self.latency_cycles * self.clock_ns
+        return None if self.latency_cycles is None else self.latency_cycles * self.clock_ns
 
     def beats(self, other: "NetworkFigures") -> bool:
-        """Whether no figure of latency, area and clock is worse, and one is better."""
-        own, others = ((one.latency_ns, one.area_um2, one.clock_ns) for one in (self, other))
-        return own != others and all(a <= b for a, b in zip(own, others, strict=True))
+        """Whether no figure of latency, area and clock is worse, and one is better.
+
+        A latency that is not measured is neither.
+        """
+        pairs = [(self.area_um2, other.area_um2), (self.clock_ns, other.clock_ns)]
+        if self.latency_ns is not None and other.latency_ns is not None:
+            pairs.append((self.latency_ns, other.latency_ns))
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
 class NetworkRecord(SynthesizedRecord):

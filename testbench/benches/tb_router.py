@@ -43,11 +43,17 @@ async def lone_packet_takes_the_cycles_of_a_hop(dut: Any) -> None:
     bench, found = await started(dut), set[int]()
     for source in bench.living:
         for end in bench.living:
+            streams = (bench.inputs[source], bench.outputs[end])
+            before = [len(bench.data(one)) for one in streams]
             bench.unicast(source, end, 1, 1, 0)
             await bench.drain()
-            begin = bench.data(bench.inputs[source])[-1].cycle
-            found.add(bench.data(bench.outputs[end])[-1].cycle - begin)
-    assert max(found) == HOP_CYCLES, f"counted {found}"
+            # A timeout that is shorter than the round trip sends the packet again, which then
+            # follows itself on an unchanged path. Only the first flit is that of a lone packet.
+            begin, came = (
+                bench.data(one)[count].cycle for one, count in zip(streams, before, strict=True)
+            )
+            found.add(came - begin)
+    assert found == {HOP_CYCLES}, f"counted {found}"
     bench.finish()
 
 

@@ -13,15 +13,13 @@ from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError, icarus_version
 
+from .benches import BASELINES
 from .launch import Options, launch
 
 __all__ = ["WORKLOADS", "Recording", "record_workloads"]
 
 WORKLOADS = ("idle", "random", "all_reduce")
 """Workloads, which are the tests of the bench of each level."""
-
-_BENCHES: dict[str, str] = dict.fromkeys(("crossbar", "benes"), "interconnect")
-"""Levels with the bench of another level; others have ``tb_activity_<level>``."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def record_workloads(
         "FRED_MESH": spec.model_dump_json(),
     }
     design = kept(generate, spec, level=level)
-    bench = f"testbench.benches.tb_activity_{_BENCHES.get(level, level)}"
+    bench = f"testbench.benches.tb_activity_{BASELINES.get(level, level)}"
     recordings = []
     # Each runs in a simulation of its own, so that nothing is left over.
     for name in workloads or WORKLOADS:

@@ -9,13 +9,19 @@ from typing import NamedTuple
 
 import testbench.benches
 
-__all__ = ["Figure", "benches", "figures_of", "tests_of"]
+__all__ = ["BASELINES", "Figure", "benches", "figures_of", "tests_of"]
+
+BASELINES: dict[str, str] = dict.fromkeys(("crossbar", "benes"), "interconnect")
+"""Levels with the benches of another level."""
 
 
 @cache
 def benches(level: str) -> tuple[str, ...]:
-    """Return the full module names ``tb_<level>`` and ``tb_<level>_<part>``, in order."""
-    folder = testbench.benches
+    """Return the full module names ``tb_<level>`` and ``tb_<level>_<part>``, in order.
+
+    Baselines of the interconnect have the benches of the interconnect.
+    """
+    folder, level = testbench.benches, BASELINES.get(level, level)
     names = [module.name for module in iter_modules(folder.__path__)]
     found = [name for name in names if f"{name}_".startswith(f"tb_{level}_")]
     return tuple(f"{folder.__name__}.{name}" for name in sorted(found))

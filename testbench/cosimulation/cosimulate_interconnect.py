@@ -13,7 +13,7 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
-__all__ = ["cosimulate"]
+__all__ = ["cosimulate", "cosimulate_benes", "cosimulate_crossbar"]
 
 
 def cosimulate(
@@ -48,3 +48,7 @@ def cosimulate(
     make = partial(kept, generate, spec, level=level)
     regression = "interconnect" if spec.only is None else "pruned"
     return launch(benches(regression), make, spec, work, environment, options)
+
+
+cosimulate_crossbar = partial(cosimulate, level="crossbar")
+cosimulate_benes = partial(cosimulate, level="benes")

@@ -352,7 +352,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--liberty",),
         (
             *("--set", "--level", "--clock", "--effort", "--output", "--cycles", "--seed"),
-            *("--sizing", "--no-sizing"),
+            *("--sizing", "--no-sizing", "--mesh"),
         ),
     ),
     "sim": (("--test",), ("--set", "--level", "--seed", "--waves", "--output", "--only")),

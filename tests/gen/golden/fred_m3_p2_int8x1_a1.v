@@ -6,7 +6,7 @@
 // Parameter spec = fred_m3_p2_int8x1_a1: Ports, middle subswitches, lanes, number format,
 //   operation, registers. If the key only lists configurations, the hardware has no parts but
 //   theirs, and other configurations have no defined result.
-// Latency: latency_cycles(spec) cycles on every path.
+// Latency: 2 cycles on every path.
 // Throughput: one flit per port and cycle in every configuration.
 // Paths: none.
 // Reset: clears valid of the flits inside; they are lost.
@@ -71,7 +71,7 @@ endmodule
 //   bits of the sum.
 // Parameter registers = 1: Pipeline registers, 0 to 8: the first behind the addition, the second
 //   behind the result.
-// Latency: registers cycles.
+// Latency: 1 cycle.
 // Throughput: one sum per cycle.
 // Paths: as of LaneUnit.
 // Reset: nothing is cleared.
@@ -129,7 +129,7 @@ endmodule
 // lanes_int8x1_a1: Reduce some lanes of two flits, or let them pass.
 // Source: fred_hw.datapath.lane_group.LaneGroup, fred-hw 0.2.0
 // Parameter spec = fred_m3_p2_int8x1_a1: Gives number format, operation, lanes and registers.
-// Latency: spec.adder_registers cycles.
+// Latency: 1 cycle.
 // Throughput: one pair per cycle.
 // Paths: without registers from all inputs to all outputs, else none.
 // Reset: nothing is cleared; results of operands from before a reset still come out.
@@ -177,7 +177,7 @@ endmodule
 //   pipeline registers.
 // Parameter connections: The only connections that it must make, see fred_hw.compiler.connections;
 //   by default all. It has no reduction unit, register or gate that they do not use.
-// Latency: adder_registers + stage_registers cycles, reducing or not.
+// Latency: 2 cycles, reducing or not.
 // Throughput: one flit per port and cycle.
 // Paths: none.
 // Reset: clears valid of the flits inside; they are lost.
@@ -348,7 +348,7 @@ endmodule
 // reducer_int8x1_a1: Reduce the data of two flits, each lane with its own unit, or let both pass.
 // Source: fred_hw.datapath.reducer.Reducer, fred-hw 0.2.0
 // Parameter spec = fred_m3_p2_int8x1_a1: Gives number format, operation, lanes and registers.
-// Latency: spec.adder_registers cycles.
+// Latency: 1 cycle.
 // Throughput: one pair per cycle.
 // Paths: without registers from all inputs to all outputs, else none.
 // Reset: nothing is cleared; results of operands from before a reset still come out.

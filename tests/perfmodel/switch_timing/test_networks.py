@@ -8,6 +8,7 @@ from gen.level import LEVELS
 from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkFigures, NetworkRecord
 
 LEVEL = {"FRED_3": "interconnect", "FRED_2": "interconnect"}
+SWITCHES = ("FRED_3", "FRED_2", "crossbar", "benes")
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,9 @@ def record() -> NetworkRecord:
 
 
 def test_measured_latencies_are_those_of_the_levels(record: NetworkRecord) -> None:
-    for one in record.networks:
+    found = [one for one in record.networks if one.network in SWITCHES]
+    assert any(one.latency_cycles for one in found)
+    for one in (one for one in found if one.latency_cycles is not None):
         spec = SwitchSpec(ports=one.ports, format=record.format, lanes=record.lanes)
         level = LEVELS[LEVEL.get(one.network, one.network)]
         assert one.latency_cycles == level.latency_cycles(spec), one
@@ -27,20 +30,26 @@ def test_fred_is_smaller_than_the_crossbar_from_eight_ports_on(record: NetworkRe
     ports = {n for _, n in areas if n >= 8}
     assert ports
     for n in ports:
-        assert areas["FRED_3", n] < areas["crossbar", n]
+        assert ("crossbar", n) not in areas or areas["FRED_3", n] < areas["crossbar", n]
 
 
 def test_a_crossbar_routes_everything_and_fred_3_more_than_fred_2(record: NetworkRecord) -> None:
-    found = {(one.network, one.ports): one for one in record.networks}
-    for n in {one.ports for one in record.networks}:
-        three, two, benes = (found[name, n] for name in ("FRED_3", "FRED_2", "benes"))
-        assert (found["crossbar", n].random_share, found["crossbar", n].phase_share) == (1, 1)
-        assert 1 >= three.random_share >= two.random_share
-        assert benes.random_share >= two.random_share
-        assert benes.phase_share >= two.phase_share
+    found = {
+        (one.network, one.ports): (one.random_share, one.phase_share)
+        for one in record.networks
+        if one.random_share is not None and one.phase_share is not None
+    }
+    ports = [n for n in (4, 8, 16, 32, 64) if all((name, n) in found for name in SWITCHES)]
+    assert {4, 8} <= {*ports}
+    for n in ports:
+        three, two, crossbar, benes = (found[name, n] for name in SWITCHES)
+        assert crossbar == (1, 1)
+        assert 1 >= three[0] >= two[0]
+        assert benes[0] >= two[0]
+        assert benes[1] >= two[1]
 
 
-def changed(one: NetworkFigures, **fields: float) -> NetworkFigures:
+def changed(one: NetworkFigures, **fields: float | None) -> NetworkFigures:
     return NetworkFigures.model_validate(one.model_dump() | fields)
 
 
@@ -50,6 +59,15 @@ def test_a_network_beats_another_one_if_no_figure_is_worse(record: NetworkRecord
     assert not one.beats(one)
     assert not changed(one, area_um2=1.0, latency_cycles=99).beats(one)
     assert not changed(one, area_um2=1.0, clock_ns=99.0).beats(one)
+    unknown = changed(one, latency_cycles=None)
+    assert not unknown.beats(one)
+    assert changed(unknown, area_um2=one.area_um2 - 1).beats(one)
+
+
+def test_what_is_missing_has_a_reason(record: NetworkRecord) -> None:
+    keys = ("latency_cycles", "all_reduce_w", "random_share", "phase_share")
+    for one in record.networks:
+        assert any(getattr(one, key) is None for key in keys) == bool(one.not_measured), one.name
 
 
 def test_the_front_leaves_out_what_is_beaten(record: NetworkRecord) -> None:
