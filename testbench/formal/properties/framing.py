@@ -173,7 +173,7 @@ def _told(word: Any) -> Value:
     return Cat(word.first, word.last, word.data, *own, flow)
 
 
-CYCLES = 16
+CYCLES = 14
 
 
 @prove(
@@ -185,7 +185,8 @@ CYCLES = 16
     mutant=joins_over_a_loss,
     bound=Bound(
         CYCLES,
-        "a packet of two flits, a loss, the request for the missing credits, and another packet",
+        "a flit arrives 5 cycles after the start of its packet; so two packets of two flits, a "
+        "loss at any place, the timeouts of 2 cycles that end a packet and request credits",
     ),
     fast=False,
 )

@@ -128,12 +128,31 @@ def _one_of_ports(c: Harness, name: str) -> Any:
     return one
 
 
+def _gives_up(c: Harness, u: Any, k: int) -> None:
+    """Check that a source without a packet for its path gives it up once it has used it."""
+    m, path = c.m, u.destination_of[k]
+    wanted = [any_of(own[circuit] for circuit in range(CLASSES)) for own in u.coming]
+    others = Signal(PORTS, name=f"others_{k}")
+    old, used, left = Signal(PORTS), Signal(name=f"used_{k}"), Signal(name=f"left_{k}")
+    has = (wanted[k] & path).any()
+    m.d.sync += [
+        others.eq(any_of(own for j, own in enumerate(wanted) if j != k)),
+        old.eq(path),
+        # A path of a packet that goes on is not granted again in the same cycle.
+        used.eq((u.starts[k] & u.holds[k]) | (used & (path == old) & ~has)),
+        left.eq(used & (path == old) & (others & path).any() & ~u.holds[k] & ~has),
+    ]
+    c.check(f"gives_up_{k}", ~left | (path != old))
+
+
 @prove(
     lambda: OnlineRouter(ports=PORTS, middle_switches=3),
     shows="A destination that no packet uses gets a path whenever a source that sends nothing has "
     "packets for it alone, unless a source whose packet has just started has one for it too. A "
-    f"source sends at most {PASSED} packets that are less urgent than one with space.",
-    omits="other numbers of ports; several virtual channels of a class",
+    f"source sends at most {PASSED} packets that are less urgent than one with space. "
+    "A source without a packet for its path gives up the path if another source wants it.",
+    omits="other numbers of ports; several virtual channels of a class; packets whose last flit "
+    "comes late",
     mutant=last_source_overtaken,
 )
 def matching_finds_paths(c: Harness, u: Any) -> None:
@@ -150,6 +169,8 @@ def matching_finds_paths(c: Harness, u: Any) -> None:
         wanted = wanted | gated(reach, single & ~u.holds[k])
         # That a packet starts is known late: its source may still win a destination, and lose it.
         refused = refused | gated(reach, paths.begun[k])
+    for k in range(PORTS):
+        _gives_up(c, u, k)
     asked = Signal(PORTS, name="asked_before")
     m.d.sync += asked.eq(wanted & ~refused & ~paths.held)
     c.check("path_found", (asked & ~any_of(u.destination_of)) == 0)

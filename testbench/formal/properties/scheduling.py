@@ -78,6 +78,7 @@ def cuts_packets(m: Module, sound: Any, ports: Any) -> None:
     "are served at once. A phase that stands has no packet under way, and starts none.",
     omits="other numbers of phases and classes; the dispatcher, which a model of packets replaces",
     mutant=cuts_packets,
+    fast=False,
 )
 def scheduler_changes_between_packets(c: Harness, u: Any) -> None:
     packets, service = _packets_assumed(c, u), u.service
@@ -103,9 +104,9 @@ WAIT_CYCLES = 12
 @broken(Scheduler, {})
 def last_phase_starves(m: Module, sound: Any, ports: Any) -> None:
     """A packet of the last phase is not seen while another port has one of the first phase."""
-    rival = [own.waiting.any() & (own.phases[0] == 0) for own in ports.ports]
+    first = [own.waiting.any() & (own.phases[0] == 0) for own in ports.ports]
     for k, (mine, theirs) in enumerate(zip(ports.ports, sound.ports, strict=True)):
-        hidden = rival[1 - k] & (mine.phases[0] == 1)
+        hidden = first[1 - k] & (mine.phases[0] == 1)
         m.d.comb += theirs.waiting[0].eq(mine.waiting[0] & ~hidden)
 
 
