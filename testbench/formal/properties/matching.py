@@ -154,6 +154,7 @@ def _gives_up(c: Harness, u: Any, k: int) -> None:
     omits="other numbers of ports; several virtual channels of a class; packets whose last flit "
     "comes late",
     mutant=last_source_overtaken,
+    fast=False,
 )
 def matching_finds_paths(c: Harness, u: Any) -> None:
     m, spaces = c.m, _spaces(u)
@@ -194,6 +195,7 @@ def matching_finds_paths(c: Harness, u: Any) -> None:
     f"{OVERTAKEN} others start to its destination, if all packets are of one class.",
     omits="other numbers of ports; other classes; packets whose last flit comes late",
     mutant=last_source_overtaken,
+    fast=False,
 )
 def matching_is_fair(c: Harness, u: Any) -> None:
     m = c.m
