@@ -112,7 +112,7 @@ def _print(found: Sequence[Any], versions: dict[str, str]) -> None:
         for one in found
     ]
     title = ", ".join(f"{name} {version}" for name, version in versions.items())
-    columns = ("property", "unit", "result", "method", "mutant", "covers (cycles)", "time [s]")
+    columns = ("property", "unit", "result", "method", "mutant", "covers (cycles)", "CPU [s]")
     table(title, columns, rows)
     for one in found:
         if one.trace:

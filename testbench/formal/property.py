@@ -56,6 +56,9 @@ class Property:
         Depth of a bounded proof; without one the proof is by induction, for any number of cycles.
     fast : bool
         Whether the regular tests include the property.
+    cases : str
+        Name of a shown value. CaDiCaL proves the property for each of its values, in any state.
+        ABC does not find a proof for all of them at once.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Property:
     mutant: Fault
     bound: Bound | None = None
     fast: bool = True
+    cases: str = ""
 
     def harness(self, *, broken: bool = False) -> Harness:
         """Return the harness of the unit, or of its mutant."""
@@ -89,12 +93,13 @@ def prove(
     mutant: Fault,
     bound: Bound | None = None,
     fast: bool = True,
+    cases: str = "",
 ) -> Callable[[Conditions], Property]:
     """Register a function that adds conditions as the property of its name."""
 
     def register(conditions: Conditions) -> Property:
         name = conditions.__name__.replace("_", "-")
-        one = Property(name, unit, shows, omits, conditions, mutant, bound, fast)
+        one = Property(name, unit, shows, omits, conditions, mutant, bound, fast, cases)
         return PROPERTIES.add(name, one)
 
     return register

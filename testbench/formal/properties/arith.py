@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Cat, Module, Value
 
 from fred_hw.arith.float_add import FloatAdd
 from fred_hw.arith.int_add import IntAdd
 from fred_hw.formats.fp8_e4m3 import FP8_E4M3
 from fred_hw.formats.fp8_e5m2 import FP8_E5M2
+from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.integers import INT8
 from fred_hw.formats.number_format import FloatFormat, IntFormat
 from fred_hw.formats.uint8 import UINT8
@@ -75,3 +76,21 @@ for _form, _fast in ((FP8_E4M3, True), (FP8_E5M2, False)):
         mutant=_negative_operand(FloatAdd, _form),
         fast=_fast,
     )
+
+
+_FRACTION = FP16.fraction_bits
+
+
+@prove(
+    lambda: FloatAdd(number_format=FP16, registers=0),
+    shows="The sum of any two FP16 operands is the exact sum, rounded once. Operands include "
+    "subnormals, zeros of both signs, infinities and NaNs.",
+    omits=_OMITS,
+    mutant=_negative_operand(FloatAdd, FP16),
+    bound=COMBINATIONAL,
+    fast=False,
+    cases="exponents",
+)
+def fp16_sum(c: Harness, u: Any) -> None:
+    _equals(c, u, float_sum(c.m, u.i0, u.i1, FP16))
+    c.show(Cat(one[_FRACTION : FP16.bits - 1] for one in (u.i0, u.i1)), "exponents")

@@ -1,4 +1,4 @@
-"""Properties of unicast routing: paths, matching and claims."""
+"""Properties of unicast routing: paths and claims."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from fred_hw.gates.select import any_of, gated
-from fred_hw.switch.online_router import OnlineRouter
 from fred_hw.switch.path_claims import PathClaims
 from fred_hw.switch.unicast_router import UnicastRouter
 from testbench.faults.fault import broken
@@ -14,12 +13,12 @@ from testbench.formal.configured import Word, configured
 from testbench.formal.harness import Harness
 from testbench.formal.property import COMBINATIONAL, prove
 
-__all__: list[str] = []
+__all__ = ["is_partial"]
 
 PORTS = 4
 
 
-def _is_partial(rows: Sequence[Value]) -> Value:
+def is_partial(rows: Sequence[Value]) -> Value:
     """Return whether each source has one destination at most, and each destination one source."""
     single = [(row & (row - 1)[: len(row)]) == 0 for row in rows]
     shared = [a & b for k, a in enumerate(rows) for b in rows[:k]]
@@ -34,7 +33,7 @@ def odd_source_collides(m: Module, sound: Any, ports: Any) -> None:
 
 
 def _find_paths(c: Harness, u: Any, ports: int, middle: int) -> None:
-    c.assume(_is_partial(u.destination_of))
+    c.assume(is_partial(u.destination_of))
     words = [Word(Const(1), Const(1 << k, ports), Const(1 << k, ports)) for k in range(ports)]
     outputs = configured(u.configuration, words, middle)
     for j, word in enumerate(outputs):
@@ -96,7 +95,7 @@ def _links(source: int, row: Value) -> list[Value]:
 
 def _claims_assumed(c: Harness, u: Any) -> None:
     """Assume that no two paths share an end, and that paths that stay have their links."""
-    c.assume(_is_partial([w | h for w, h in zip(u.wants, u.holds, strict=True)]))
+    c.assume(is_partial([w | h for w, h in zip(u.wants, u.holds, strict=True)]))
     for w, h in zip(u.wants, u.holds, strict=True):
         c.assume(~(w.any() & h.any()))
     c.assume(_share_no_link(u.holds))
@@ -205,49 +204,3 @@ def path_claims_follow_rules(c: Harness, u: Any) -> None:
             with m.If(refused.bit_select(near, 1)):
                 m.d.sync += [first.eq(near), last.eq(near)]
     c.cover("precedes_lower", some & (first == PORTS - 1) & u.granted[-1] & refused[0])
-
-
-@broken(OnlineRouter, {})
-def path_moves(m: Module, sound: Any, ports: Any) -> None:
-    """The path of the first source may be taken away while its packet continues."""
-    m.d.comb += sound.holds.eq(ports.holds & ~1)
-
-
-@prove(
-    lambda: OnlineRouter(ports=3, middle_switches=3),
-    shows="Each source and each destination has at most one path. A path stays while its packet "
-    "continues. If no path stays and a packet has space, some packet gets a path.",
-    omits="other numbers of ports; the order in which sources are served",
-    mutant=path_moves,
-)
-def matching_is_consistent(c: Harness, u: Any) -> None:
-    ports = 3
-    paths = Cat(u.destination_of)
-    has = Cat(own.any() for own in u.destination_of)
-    for source in u.coming:
-        for circuit in range(len(u.coming[0])):
-            one = source[circuit]
-            c.assume((one & (one - 1)[:ports]) == 0)
-    c.assume((u.holds & ~has) == 0)
-    c.assume((u.starts & ~has) == 0)
-    c.assume((u.closing & ~u.holds) == 0)
-    goes_on = Signal(ports, name="goes_on_before")
-    c.m.d.sync += goes_on.eq(u.holds & ~u.closing)
-    c.assume((goes_on & ~u.holds) == 0)
-    c.check("partial", _is_partial(u.destination_of))
-    held = Signal(ports, name="held_before")
-    old = Signal(ports * ports, name="paths_before")
-    c.m.d.sync += [held.eq(u.holds), old.eq(paths)]
-    for k in range(ports):
-        c.check(f"stays_{k}", ~held[k] | (u.destination_of[k] == old.word_select(k, ports)))
-    asked = Signal(name="asked_before")
-    c.m.d.sync += asked.eq(
-        ~u.holds.any()
-        & any_of(
-            (u.coming[k][circuit] & Cat(own[circuit] for own in u.space)).any()
-            for k in range(ports)
-            for circuit in range(len(u.coming[0]))
-        )
-    )
-    c.cover("all_paths", has.all() & held.any())
-    c.check("found", ~asked | has.any())

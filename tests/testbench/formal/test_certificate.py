@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbench.formal.certificate import invariant_holds
+from testbench.formal.certificate import clear_in_each_case, invariant_holds
 from testbench.formal.engine import Cube
 from testbench.formal.netlist import Graph
 
@@ -39,3 +39,16 @@ def test_constraint_excludes_steps() -> None:
     assert not invariant_holds(free, until_violation)
     assert not invariant_holds(held, (((0, 1),),))
     assert invariant_holds(held, until_violation)
+
+
+def test_cases_are_clear_if_none_has_a_bad_state() -> None:
+    never, some, excluded = (
+        Graph(2, (), (bad,), constraints, ((2, 3), (2, 5)), {})
+        for bad, constraints in ((6, ()), (8, ()), (8, (3,)))
+    )
+    assert clear_in_each_case(never, (2, 4))
+    # Bad only if the first input is 1 and the second one 0: the third of four cases.
+    assert not clear_in_each_case(some, (2, 4))
+    assert clear_in_each_case(excluded, (2, 4))
+    # Registers have any value, not the initial 0 alone.
+    assert not clear_in_each_case(Graph(1, (4,), (4,), (), (), {}), (2,))
