@@ -255,7 +255,7 @@ _SHOWN = 4
 
 
 def _not_reached(found: dict[str, Any]) -> Iterator[str]:
-    """Yield exclusions, and what is neither reached nor excluded."""
+    """Yield exclusions, and for each unit what is neither reached nor excluded."""
     if found["exclusions"]:
         yield ""
         yield "Exclusions, of `testbench/coverage/exclusions.py`:"
@@ -264,13 +264,23 @@ def _not_reached(found: dict[str, Any]) -> Iterator[str]:
         yield "| --- | --- | --: | --- |"
         for one in found["exclusions"]:
             yield f"| {one['unit']} | {', '.join(one['kinds'])} | {one['places']} | {one['why']} |"
-    holes = [f"cover point {name}" for name, count in found["points"].items() if not count]
-    holes += found["holes"]
-    if holes:
-        yield ""
-        yield "The run reached none of these cover points and branches, and none is excluded:"
-        yield ""
-        yield from (f"* `{hole}`" for hole in holes)
+    places = Counter(hole.partition(":")[0] for hole in found["holes"])
+    points: dict[str, list[str]] = {}
+    for name in (name for name, count in found["points"].items() if not count):
+        unit, _, point = name.partition(".")
+        points.setdefault(unit, []).append(point.replace("_", " "))
+    if not places and not points:
+        return
+    yield ""
+    yield (
+        "The run reached none of these lines, branches and cover points, and none is excluded. "
+        "`make coverage` prints the lines and branches one by one."
+    )
+    yield ""
+    yield "| unit | lines and branches | cover points |"
+    yield "| --- | --: | --- |"
+    for unit in sorted({*places, *points}):
+        yield f"| {unit} | {places[unit]} | {', '.join(points.get(unit, ['none']))} |"
 
 
 def _attacks(entries: list[dict[str, Any]]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Acks, nacks and ack requests of flows: merged, forwarded, answered."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -22,7 +23,10 @@ from .message_queue import MessageQueue
 from .phase_table import TableRead, restart_layout
 from .ports.signatures import Due, Event, port_bits
 
-__all__ = ["Acknowledger"]
+__all__ = ["STATES", "Acknowledger"]
+
+STATES = ("reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask")
+"""States of ``Acknowledger``, in the order of the bits of its signal ``state``."""
 
 
 class _Answer(NamedTuple):
@@ -149,9 +153,7 @@ class Acknowledger(Unit):
         stale = Signal()
         m.d.comb += stale.eq(case.of_neighbour & (case.generation != generation))
         m.d.comb += change.order.generation.eq(generation)
-        fsm = Fsm(
-            m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
-        )
+        fsm = Fsm(m, *STATES)
         flow = place(m, "progress", FlowProgress(spec=spec))
         m.d.comb += [
             flow.served.eq(case),
@@ -164,11 +166,7 @@ class Acknowledger(Unit):
             self.flows.enable.eq(fsm.ongoing("look")),
         ]
         self._pick(m, fsm, cases, change)
-        for before, after in zip(
-            ("look", "gather", "compare", "measure"),
-            ("gather", "compare", "measure", "serve"),
-            strict=True,
-        ):
+        for before, after in pairwise(STATES[STATES.index("look") : STATES.index("answer")]):
             with fsm.state(before):
                 fsm.go(after)
                 if before == "gather":

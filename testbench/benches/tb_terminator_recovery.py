@@ -1,15 +1,28 @@
 """cocotb tests of link terminators: retransmission at any time, numbers that wrap, credits."""
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from testbench.agents.line import FaultyLink
-from testbench.models.endpoint import FlitCodec
+from fred_hw.protocol import KINDS
+from testbench.agents.line import Fault, FaultyLink
+from testbench.models.endpoint import Flit, FlitCodec
 
-from .tb_terminator import CHANNELS, MOST, PROTOCOL, SPEC, PairBench, play_all, started
+from .tb_terminator import (
+    CHANNELS,
+    MOST,
+    PACKETS,
+    PROTOCOL,
+    SPEC,
+    PairBench,
+    is_data,
+    play_all,
+    started,
+)
 
 
 def recovery(fits: bool = True) -> Any:
@@ -19,6 +32,8 @@ def recovery(fits: bool = True) -> Any:
 
 
 test, parts_test = recovery(), recovery(MOST == 4)
+phases_test = recovery(PROTOCOL.phases > 2)
+ANSWERS = [KINDS.index(name) for name in ("ack", "nack")]
 channels_test = recovery(MOST > 1 and PROTOCOL.phases >= len(CHANNELS))
 
 
@@ -29,14 +44,62 @@ async def cycles(bench: PairBench, count: int) -> None:
 
 @test
 async def numbers_wrap_while_packets_are_sent_again(dut: Any) -> None:
-    bench = await started(dut)
-    count = (1 << PROTOCOL.fields["sequence"]) + PROTOCOL.window_packets
+    """Also lose a flit of the last packet before the wrap, when packets behind it are sent."""
+    bench, codec = await started(dut), FlitCodec(SPEC)
+    last = (1 << PROTOCOL.fields["sequence"]) - 1
+    count = last + 1 + PROTOCOL.window_packets
     for line in bench.lines:
-        line.change = FaultyLink(bench.rng, SPEC.data_width, 0.02)
+        faults = FaultyLink(bench.rng, SPEC.data_width, 0.02)
+        lost = Fault(codec, lambda own: is_data(own) and own["sequence"] == last, lambda _: ())
+        line.change = partial(both, lost, faults)
     for source in range(2):
         bench.play(source, 0, bench.packets(count, 1), 0)
     await bench.drain()
     assert sum(strobes["rewinds_mp"] for strobes in bench.strobes) > 2
+
+
+def both(first: Fault, second: FaultyLink, flit: Flit) -> Sequence[Flit]:
+    """Return what two faults of a line leave of a flit."""
+    return [one for left in first(flit) for one in second(left)]
+
+
+@test
+async def links_that_stop_at_any_time_lose_nothing(dut: Any) -> None:
+    """Stop both links also inside packets, and for longer than a timeout."""
+    bench = await started(dut)
+    times = (1, MOST, PROTOCOL.packet_timeout_cycles + 8, PROTOCOL.timeout_cycles // 2 + 40)
+
+    async def stop(end: int) -> None:
+        while True:
+            await cycles(bench, bench.rng.randrange(2, 80))
+            bench.blocked |= {end}
+            await cycles(bench, bench.rng.choice(times))
+            bench.blocked -= {end}
+
+    tasks = [cocotb.start_soon(stop(end)) for end in range(2)]
+    for _ in range(3):
+        play_all(bench, 2 * PACKETS)
+        await bench.drain()
+    for task in tasks:
+        task.cancel()
+
+
+@phases_test
+async def requests_of_a_switch_are_answered(dut: Any) -> None:
+    """Ask about the flow that is received, and about an earlier one."""
+    bench, codec = await started(dut), FlitCodec(SPEC)
+    for phase, count in ((1, 2), (2, 3)):
+        bench.play(0, 0, bench.packets(count, 1), phase)
+        await bench.drain()
+    for phase, count in ((2, 3), (1, 2)):
+        before = len(bench.watches[1].beats)
+        bench.lines[0].put(codec.pack(0, kind=KINDS.index("ask"), phase=phase))
+        await cycles(bench, 40)
+        sent = [codec.unpack(one.flit) for one in bench.watches[1].beats[before:]]
+        answers = [own for own in sent if own["phase"] == phase and own["kind"] in ANSWERS]
+        assert [own["kind"] for own in answers] == ANSWERS
+        assert {own["sequence"] for own in answers} == {count}
+    await bench.drain()
 
 
 @test

@@ -33,5 +33,18 @@ class Exclusion:
         return unit == self.unit and kind in self.kinds and bool(re.search(self.pattern, text))
 
 
-EXCLUSIONS: tuple[Exclusion, ...] = ()
+EXCLUSIONS: tuple[Exclusion, ...] = (
+    Exclusion(
+        "DestinationChoice",
+        ("branch",),
+        r"= behind_\w+\[0\] \? .* -> cond_then$",
+        "bit 0 of `behind` is reset to 0 and written with 0 alone: no port comes before the first",
+    ),
+    Exclusion(
+        "Ledger",
+        ("branch",),
+        r"^assign other_\d+ = other_\w+ \? .* -> cond_then$",
+        "the source of a flow looks up no other flow: input `other` of its ledger is tied to 0",
+    ),
+)
 """All exclusions, which docs/explanation/evidence.md lists if there are any."""

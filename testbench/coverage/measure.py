@@ -85,6 +85,8 @@ def measure(name: str, run: Run, seed: int, folder: Path) -> Measured:
 
     Raises
     ------
+    KeyError
+        A cover point uses a name that its module does not have.
     SimulatorError
         A simulator is not installed or failed, or a test did.
     """
@@ -185,7 +187,7 @@ def entry(found: Sequence[Measured], seed: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print and record; return 1 if a test fails."""
+    """Measure, print and record; return 1 if a design fails, which is left out."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -198,17 +200,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in given.runs:
         try:
             one = measure(name, RUNS[name], given.seed, FOLDER / re.sub(r"\W", "-", name))
-        except SimulatorError as error:
-            parser.exit(1, f"error: {name}: {error}\n")
+        except (KeyError, SimulatorError) as error:
+            sys.stderr.write(f"error: {name}: {error}\n")
+            continue
         sys.stdout.write(f"{name}: {one.tests} tests, {one.cpu_s:.0f} s of CPU time\n")
+        sys.stdout.flush()
         found.append(one)
+    if not found:
+        return 1
     result = entry(found, given.seed)
     _print(result)
     if given.record and not result["sources"]:
         sys.stdout.write(f"not recorded in {given.record}: sources changed during the run\n")
     elif given.record:
         given.record.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0
+    return int(len(found) < len(given.runs))
 
 
 def _print(result: Mapping[str, Any]) -> None:

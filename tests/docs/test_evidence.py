@@ -102,21 +102,24 @@ def test_coverage_lists_shares_exclusions_and_what_was_not_reached(tmp_path: Pat
             "Fifo": {"line": [4, 4, 0], "branch": [5, 8, 2], "toggle": [10, 20, 0]},
             "Wire": {"line": [0, 0, 0], "branch": [2, 2, 0], "toggle": [2, 4, 0]},
         },
-        "points": {"Fifo.is_full": 7, "Fifo.wraps": 0},
+        "points": {"Fifo.is_full": 7, "Fifo.wraps": 0, "Fifo.is_late": 0},
         "exclusions": [{"unit": "Fifo", "kinds": ["branch"], "places": 2, "why": "never"}],
-        "holes": ["Fifo: assign o = a ? b : c; -> cond_then"],
+        "holes": [
+            f"{unit}: assign o = a ? b : c; -> cond_then" for unit in ("Fifo", "Fifo", "Wire")
+        ],
     }
     (tmp_path / "coverage.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "this run did not simulate: mesh." in page
+    assert "that this run did not simulate: mesh." in page
     assert "took 2 minutes of CPU time with seed 3" in page
     assert "| branch: a side of a conditional expression | 7 | 10 | 70.0 % | 2 |" in page
-    assert "| cover point: a condition on signals of a unit | 1 | 2 | 50.0 % | 0 |" in page
+    assert "| cover point: a condition on signals of a unit | 1 | 3 | 33.3 % | 0 |" in page
     assert "| Fifo | 100.0 % | 62.5 % | 50.0 % |" in page
     assert "| Wire | none | 100.0 % | 50.0 % |" in page
     assert "| Fifo | branch | 2 | never |" in page
-    assert "* `cover point Fifo.wraps`" in page
-    assert "* `Fifo: assign o = a ? b : c; -> cond_then`" in page
+    assert "| Fifo | 2 | wraps, is late |" in page
+    assert "| Wire | 1 | none |" in page
+    assert "assign o" not in page
 
 
 def test_netlist_mutants_are_of_all_fast_properties() -> None:

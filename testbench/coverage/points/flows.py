@@ -49,12 +49,18 @@ def _flow_receiver(unit: FlowReceiver) -> Points:
 
 @watches(Transmitter)
 def _transmitter(unit: Transmitter) -> Points:
-    """Let a more urgent packet wait at each position of a packet; it is sent next, not at once."""
+    """Let a more urgent packet wait at each position of a packet; it is sent next, not at once.
+
+    Between packets, a less urgent packet with space waits for a more urgent one.
+    """
     flits, points = unit.spec.protocol.packet_flits, dict[str, str]()
     classes = unit.spec.protocol.channels.names
     for low, less in enumerate(classes):
         for high, more in enumerate(classes[:low]):
-            for k in range(flits):
+            points[f"{more}_goes_before_{less}"] = (
+                f"i__{high}__take && sent == 0 && i__{low}__waiting && sender_space[{low}]"
+            )
+            for k in range(1, flits):
                 points[f"{more}_waits_at_flit_{k}_of_{less}"] = (
                     f"i__{high}__waiting && sender_space[{high}] && i__{low}__take && sent == {k}"
                 )

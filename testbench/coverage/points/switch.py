@@ -1,7 +1,7 @@
 """Preemption at each position of a packet, and retransmission in each state of the scheduler."""
 
 from fred_hw.protocol import Kind
-from fred_hw.switch.acknowledger import Acknowledger
+from fred_hw.switch.acknowledger import STATES, Acknowledger
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.flow_sequencer import FlowSequencer
 from fred_hw.switch.scheduler import Scheduler
@@ -57,9 +57,6 @@ def _core(unit: SwitchCore) -> Points:
     )
 
 
-_STATES = ("pick", "look", "gather", "compare", "measure", "serve", "answer", "ask")
-
-
 @watches(Acknowledger)
 def _acknowledger(unit: Acknowledger) -> Points:
     """Return a point for a nack that arrives in each state after the reset."""
@@ -70,5 +67,9 @@ def _acknowledger(unit: Acknowledger) -> Points:
         for k in range(unit.spec.ports)
     )
     return Points(
-        {f"nack_comes_in_{name}": f"({nacks}) && state[{k + 1}]" for k, name in enumerate(_STATES)}
+        {
+            f"nack_comes_in_{name}": f"({nacks}) && state[{k}]"
+            for k, name in enumerate(STATES)
+            if name != "reset"
+        }
     )

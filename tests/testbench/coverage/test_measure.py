@@ -1,6 +1,8 @@
 """Coverage of runs is summed up, and depends on their stimulus."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.coverage.counts import Place
 from testbench.coverage.exclusions import Exclusion
-from testbench.coverage.measure import Measured, Subject, load_points, measure, summary
+from testbench.coverage.measure import Measured, Subject, load_points, main, measure, summary
 from testbench.coverage.regression import Run, bench_run
 from testbench.sim.runner import SimulationResult
+from testbench.sim.tools import SimulatorError
 
 SPEC = SwitchSpec(ports=2, lanes=1, format="int8")
 
@@ -54,6 +57,26 @@ def test_exclusion_of_another_unit_or_kind_does_not_count() -> None:
     run = measured(then=0, other=3)
     others = [Exclusion("Queue", ("branch",), "", "no"), Exclusion("Fifo", ("toggle",), "", "no")]
     assert summary([run], others)["units"]["Fifo"]["branch"] == [1, 2, 0]
+
+
+def test_design_that_fails_is_left_out_and_others_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure_one(name: str, *_: object) -> Measured:
+        if name == "mesh":
+            raise SimulatorError("a test fails")
+        return replace(measured(then=1), name=name)
+
+    monkeypatch.setattr("testbench.coverage.measure.measure", measure_one)
+    monkeypatch.setattr("testbench.coverage.measure.generator_digest", lambda: "ab12")
+    record = tmp_path / "coverage.json"
+    assert main(["--runs", "mesh", "switch", "--record", str(record)]) == 1
+    assert capsys.readouterr().err == "error: mesh: a test fails\n"
+    found = json.loads(record.read_text())
+    assert [one["name"] for one in found["runs"]] == ["switch"]
+    assert "mesh" in found["left_out"]
+    assert main(["--runs", "mesh", "--record", str(tmp_path / "none.json")]) == 1
+    assert not (tmp_path / "none.json").exists()
 
 
 def reached(test: str, folder: Path) -> set[str]:
