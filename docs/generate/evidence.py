@@ -60,7 +60,7 @@ _UNPROVEN = (
         "requests did not end in 4 minutes."
     ),
     (
-        "* The CRC in the proof of a link: ABC reached 7 cycles in 5 minutes with the CRC of the "
+        "* The CRC in the proof of a link: ABC reached 7 frames in 5 minutes with the CRC of the "
         "framer. The proof lets the channel choose the CRC, so any flit may be found damaged."
     ),
     ("* A link beyond 14 cycles: ABC did not finish 16 cycles in 5 minutes."),
