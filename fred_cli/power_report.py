@@ -109,16 +109,19 @@ def compared(switch: dict[str, Any], mesh: dict[str, Any]) -> list[dict[str, Any
     """Return figures of a switch and of a mesh of as many NPUs, from their reports.
 
     An all-reduce of a vector reduces as many bytes on both, so energies of a reduced byte compare
-    the same work. A flit does not: an all-reduce takes fewer flits through a switch.
+    the same work. A flit does not: an all-reduce takes fewer flits through a switch. Energies are
+    None for a workload whose window has no flit.
     """
     found: list[dict[str, Any]] = []
     for workload, key, name, unit, scale in _COMPARED:
-        pair: list[float] = []
+        pair: list[float | None] = []
         for report in (switch, mesh):
             (row,) = (one for one in report["workloads"] if one["workload"] == workload)
             rate = {"rate": row["flits"] / row["cycles"]}
-            pair.append(scale * (rate | row["total"] | row["energy"])[key])
-        values = {"switch": pair[0], "mesh": pair[1], "ratio": pair[0] / pair[1]}
+            value = (rate | row["total"] | row["energy"])[key]
+            pair.append(None if value is None else scale * value)
+        ratio = pair[0] / pair[1] if pair[0] is not None and pair[1] else None
+        values = {"switch": pair[0], "mesh": pair[1], "ratio": ratio}
         found.append({"figure": f"{workload}: {name}", "unit": unit, **values})
     return found
 

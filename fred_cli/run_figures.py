@@ -27,7 +27,7 @@ def figure_rows(found: Any) -> list[tuple[str, str]]:
             ("  by use", _amounts(energy.uses_j, "J")),
         ]
     if found.link_bytes is not None:
-        rows.append(("bytes on links", _amounts(found.link_bytes, "B") or "none"))
+        rows.append(("bytes on links", _amounts(found.link_bytes, "B", ",.0f") or "none"))
     for place, one in enumerate(found.utilization or ()):
         share = f"utilization {one.peak:.1%} at most, {one.average:.1%} on average"
         rows.append((f"{'  ' if place else 'links, '}{one.dimension}", share))
@@ -37,7 +37,7 @@ def figure_rows(found: Any) -> list[tuple[str, str]]:
 
 def print_figures(found: Any) -> None:
     """Print the figures of a run as a table."""
-    table("energy, and use of links", ("figure", "value"), figure_rows(found))
+    table("energy and link utilization", ("figure", "value"), figure_rows(found))
 
 
 def print_ranks(title: str, ranks: Sequence[Any]) -> None:
@@ -66,10 +66,10 @@ def spans(ranks: list[int]) -> str:
     return ", ".join(said[:_SHOWN]) + more
 
 
-def _amounts(amounts: Mapping[str, float | None], unit: str) -> str:
-    """Return the amounts that are not zero."""
+def _amounts(amounts: Mapping[str, float | None], unit: str, form: str = ",.4g") -> str:
+    """Return the amounts that are neither zero nor unknown."""
     return ", ".join(
-        f"{name.replace('_', ' ')} {amount:,.4g} {unit}"
+        f"{name.replace('_', ' ')} {amount:{form}} {unit}"
         for name, amount in amounts.items()
         if amount
     )

@@ -101,6 +101,5 @@ class Figures:
 
 def unknown(why: str) -> Figures:
     """Return the figures of a run that has no links, or moves unknown amounts."""
-    absent: dict[str, str] = {}
-    absent |= dict.fromkeys(("link_bytes", "utilization", "energy"), why)
+    absent: dict[str, str] = dict.fromkeys(("link_bytes", "utilization", "energy"), why)
     return Figures(link_bytes=None, utilization=None, energy=None, absent=absent)

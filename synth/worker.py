@@ -263,14 +263,13 @@ class _Session:
         """
         self._run(f"{command} -top {top} -run :{memories}")
         found = [_written(cell) for cell in self._cells(top) if _is_written(cell)]
-        self._run(f"{command} -top {top} -run {memories}:map_ffram")
-        # Yosys names a RAM cell by its memory and two indices.
+        self._run(f"{command} -top {top} -run {memories}:", "write_json fpga.json")
+        # Yosys names a RAM cell by its memory and two indices. Late steps remove unused RAM cells.
         owners: dict[str, Counter[str]] = {}
         for cell in self._cells(top):
             memory = _RAM.fullmatch(cell.name.str()[1:])
             if memory and not cell.type.begins_with("$"):
                 owners.setdefault(memory[1], Counter())[cell.type.str()[1:]] += 1
-        self._run(f"{command} -top {top} -run map_ffram:", "write_json fpga.json")
         kinds = Counter(cell.type.str()[1:] for cell in self._cells(top))
         cells = {kind: count for kind, count in sorted(kinds.items()) if kind != "scopeinfo"}
         ram = [{**one, "cells": dict(owners.get(one["name"], {}))} for one in found]

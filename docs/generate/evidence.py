@@ -29,7 +29,7 @@ def _proofs(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"`make formal` proved {_sum('holds', properties)} of {len(properties)} properties in "
-        f"{_sum('seconds', properties) / 60:.0f} minutes of CPU time with {_tools(found)}. "
+        f"{_sum('seconds', properties) / 60:.0f} minutes with {_tools(found)}. "
         "[Proofs](proofs.md) says what each one shows."
     )
     yield ""

@@ -54,9 +54,10 @@ def _summary(found: dict[str, Any]) -> Iterator[str]:
     yield "## Results"
     yield ""
     count = len(found["properties"])
-    yield f"{count} properties were proven in {seconds / 60:.0f} minutes of CPU time with {tools}."
+    yield f"{count} properties were proven in {seconds / 60:.0f} minutes with {tools}."
+    yield "Times with two decimals in the record are CPU time, the others are elapsed time."
     yield ""
-    yield "| property | unit | method | mutant refuted in | CPU time [s] |"
+    yield "| property | unit | method | mutant refuted in | time [s] |"
     yield "| --- | --- | --- | --: | --: |"
     for one in found["properties"]:
         killed = one["killed_after"]

@@ -225,7 +225,8 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
         if why:
             print(f"  {', '.join(names)}: {why}")
     for n in ports:
-        print(f"  Pareto front of latency, area and clock, {n} ports: {', '.join(fronts[n])}")
+        front = ", ".join(fronts[n]) or "none"
+        print(f"  Pareto front of latency, area and clock, {n} ports, if measured: {front}")
 
 
 def _algorithms(

@@ -62,8 +62,8 @@ def _levels() -> tuple[str, ...]:
     "--mesh",
     "with_mesh",
     is_flag=True,
-    help="With --level switch: also compute the power of a mesh of as many NPUs, with the same "
-    "lanes and protocol, and compare the energy of a flit and of a reduced byte.",
+    help="With --level switch: also compute the power of a mesh with an NPU for each port, the "
+    "same lanes and the same protocol. Compare the energy of a flit and of a reduced byte.",
 )
 @as_json_option
 def command(
@@ -131,14 +131,18 @@ def command(
 def _print_comparison(report: dict[str, Any]) -> None:
     """Print the figures of a switch and of a mesh side by side."""
     rows = [
-        (one["figure"], one["unit"], *map(figure, (one["switch"], one["mesh"], one["ratio"])))
+        (
+            one["figure"],
+            one["unit"],
+            *("-" if one[key] is None else figure(one[key]) for key in ("switch", "mesh", "ratio")),
+        )
         for one in report["comparison"]
     ]
     title = f"{report['name']} and {report['mesh']['name']}, which has as many NPUs"
     table(title, ("figure", "unit", "switch", "mesh", "switch / mesh"), rows)
     print(
-        "both: links, buffers and routing; neither: memories, endpoints, wires and clock tree; "
-        "the switch\nincludes its adders, the NPUs of a mesh add outside of it"
+        "Links, buffers and routing are included. Memories, endpoints, wires and clock tree are "
+        "not.\nThe adders of the switch are included. The NPUs of a mesh add; their adders are not."
     )
 
 

@@ -50,8 +50,8 @@ _SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
 _UNSIMULATED: dict[str, Any] = dict.fromkeys(("latency_cycles", "all_reduce_w"))
 _UNROUTED: dict[str, Any] = dict.fromkeys(("random_share", "phase_share"))
 _OF_MESH = (
-    "links, buffers and an adder per NPU are in the area; routers neither reduce nor multicast, so "
-    "flows share links in time; fred power --mesh compares the energy of a reduced byte"
+    "flow sets and phases: routers have no configurations, and flows share links in time; power: "
+    "an all-reduce is another kind of work; fred power --mesh compares the energy of a reduced byte"
 )
 
 
@@ -149,7 +149,7 @@ class NetworksMeasurement(SynthesisMeasurement):
         shown = found.to_dict()
         reasons = {
             "latency and power: too many cells to simulate": small,
-            "flow sets and phases: the search for a configuration does not end": routed,
+            "flow sets and phases: the search for a configuration takes over a minute": routed,
         }
         return {
             "ports": spec.ports,

@@ -34,7 +34,8 @@ class NetworkFigures(FileModel):
         Area of its cells [um2], and its shortest clock period, register to register [ns]. The area
         of a mesh includes links and buffers, and an adder per lane and NPU.
     flip_flops, memory_bits : int
-        Flip-flops in it, and bits of memories, which are not in the area.
+        Flip-flops in it, and bits of memories, which are not in the area. The flip-flops of a mesh
+        do not include those of the added adders.
     other_share : float
         Share of the area that is no adder, pipeline register or multiplexer.
     latency_cycles : int
@@ -82,12 +83,13 @@ class NetworkFigures(FileModel):
     def beats(self, other: "NetworkFigures") -> bool:
         """Whether no figure of latency, area and clock is worse, and one is better.
 
-        A latency that is not measured is neither.
+        Networks of which a latency is not measured cannot be compared.
         """
-        pairs = [(self.area_um2, other.area_um2), (self.clock_ns, other.clock_ns)]
-        if self.latency_ns is not None and other.latency_ns is not None:
-            pairs.append((self.latency_ns, other.latency_ns))
-        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+        if self.latency_ns is None or other.latency_ns is None:
+            return False
+        own = self.latency_ns, self.area_um2, self.clock_ns
+        others = other.latency_ns, other.area_um2, other.clock_ns
+        return own != others and all(a <= b for a, b in zip(own, others, strict=True))
 
 
 class NetworkRecord(SynthesizedRecord):
@@ -110,6 +112,9 @@ class NetworkRecord(SynthesizedRecord):
     networks: Annotated[tuple[NetworkFigures, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
     def front(self, ports: int) -> tuple[NetworkFigures, ...]:
-        """Return the networks of a number of ports that no other one beats."""
-        found = [one for one in self.networks if one.ports == ports]
+        """Return the networks of a number of ports that no other one beats.
+
+        Networks without a measured latency are left out.
+        """
+        found = [one for one in self.networks if one.ports == ports and one.latency_ns is not None]
         return tuple(one for one in found if not any(other.beats(one) for other in found))

@@ -30,7 +30,7 @@ __all__ = [
 
 _WORK = ("operations", "memory", "additions")
 
-_NO_WORK = "not all compute states its operations and bytes (num_ops and tensor_size in traces)"
+_NO_WORK = "some compute has no operations and bytes (num_ops and tensor_size in traces)"
 
 
 class UsedLink(NamedTuple):
@@ -173,7 +173,7 @@ def figures(
         Parts to report in any case.
     """
     parts_j, uses_j = dict.fromkeys(parts, 0.0), dict.fromkeys((*_WORK, *LINK_CLASSES), 0.0)
-    lacking: set[str] = set()
+    unknown_parts: set[str] = set()
     carried: dict[str, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
 
     def spend(part: str, use: str, amount: float) -> None:
@@ -183,7 +183,7 @@ def figures(
 
     for part, times, operations, memory_bytes, added_bytes, loads in moved:
         if operations is None or memory_bytes is None:
-            lacking |= {part, "operations", "memory"}
+            unknown_parts.add(part)
         spend(part, "operations", times * (operations or 0.0))
         spend(part, "memory", times * (memory_bytes or 0.0))
         spend(part, "additions", times * added_bytes / NUMBER_BYTES)
@@ -196,17 +196,19 @@ def figures(
             crossed[key] += count
             if link := links.find(key):
                 spend(part, link.kind, count / link.efficiency)
-    known = None if lacking else sum(parts_j.values())
+    known = None if unknown_parts else sum(parts_j.values())
+    # Parts and uses have names in common, such as "memory".
+    unknown_uses = {"operations", "memory"} if unknown_parts else set[str]()
     found = (
-        {name: None if name in lacking else joules for name, joules in some.items()}
-        for some in (parts_j, uses_j)
+        {name: None if name in missing else joules for name, joules in some.items()}
+        for some, missing in ((parts_j, unknown_parts), (uses_j, unknown_uses))
     )
     used = [(link, count) for key, count in crossed.items() if (link := links.find(key))]
     return Figures(
         link_bytes=_by_class(used),
         utilization=_utilization(links.dimensions, used, time_s),
         energy=Energy(known, *found),
-        absent={"energy.total_j": _NO_WORK} if lacking else {},
+        absent={"energy.total_j": _NO_WORK} if unknown_parts else {},
     )
 
 

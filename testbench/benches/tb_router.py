@@ -47,8 +47,8 @@ async def lone_packet_takes_the_cycles_of_a_hop(dut: Any) -> None:
             before = [len(bench.data(one)) for one in streams]
             bench.unicast(source, end, 1, 1, 0)
             await bench.drain()
-            # A timeout that is shorter than the round trip sends the packet again, which then
-            # follows itself on an unchanged path. Only the first flit is that of a lone packet.
+            # With a timeout shorter than the round trip, the source sends the packet again. The
+            # duplicate takes a cycle less on the unchanged path, so only the first flit counts.
             begin, came = (
                 bench.data(one)[count].cycle for one, count in zip(streams, before, strict=True)
             )

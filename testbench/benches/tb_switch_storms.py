@@ -1,4 +1,4 @@
-"""cocotb tests of the switch under much of everything: routes, messages, faults."""
+"""cocotb tests of the switch under heavy load: all routes, unexpected messages, many faults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ phases_test = scenario(PROTOCOL.phases >= 2)
 
 @test
 async def unicasts_leave_by_the_route_of_any_address(dut: Any) -> None:
-    """Send to an address on each virtual channel of each port at a time; nobody takes packets."""
+    """Send to one address at a time on each virtual channel of each port; no port takes packets."""
     bench, rng = await started(dut)
     senders = [(port, circuit) for port in range(PORTS) for circuit in CHANNELS]
     addresses = rng.sample(range(ADDRESSES), ADDRESSES)
@@ -62,7 +62,7 @@ async def unicasts_leave_by_the_route_of_any_address(dut: Any) -> None:
 
 @phases_test
 async def messages_of_other_flows_do_no_harm(dut: Any) -> None:
-    """Send messages in bursts, of other generations and of flows that there are not.
+    """Send bursts of messages with other generations and of flows that do not exist.
 
     Some ports take no flits meanwhile.
     """

@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             one = measure(name, RUNS[name], given.seed, FOLDER / re.sub(r"\W", "-", name))
         except (KeyError, SimulatorError) as error:
-            sys.stderr.write(f"error: {name}: {error}\n")
+            sys.stderr.write(f"error: {name}: {error.args[0]}\n")
             continue
         sys.stdout.write(f"{name}: {one.tests} tests, {one.cpu_s:.0f} s of CPU time\n")
         sys.stdout.flush()

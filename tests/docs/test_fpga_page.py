@@ -19,7 +19,6 @@ INTERCONNECT = "The first three commands give, for the interconnect of four port
 SWITCH = "The next three commands give, for the switch of `tiny-2`, two ports of one INT8 lane:"
 MEMORIES = "In ECP5, these are the memories of this switch:"
 DESIGNS = {
-    "switch of 2 ports": "synth tiny-2 --level switch --fpga ecp5",
     "switch of 4 ports": "--level switch --fpga ecp5",
     "router of a 4 x 4 torus": "--level router",
     "collective endpoint": "--level endpoint",
@@ -77,7 +76,7 @@ def test_resources_of_a_whole_switch(printed: Printed, family: str) -> None:
 
 
 @pytest.mark.long  # minutes for each
-@pytest.mark.parametrize("design", list(DESIGNS)[1:])
+@pytest.mark.parametrize("design", DESIGNS)
 def test_resources_of_whole_designs(printed: Printed, design: str) -> None:
     [shown] = (
         one

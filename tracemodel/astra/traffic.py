@@ -18,7 +18,7 @@ from tracemodel.chakra.kinds import MEMORY_NODES, NodeType
 from .collectives.plan import Plan
 from .engine.custom import load_custom
 from .engine.job import Job
-from .engine.operation import Operation, Unit, message_ends
+from .engine.operation import SIMULATES_BROADCASTS, Operation, Unit, message_ends
 from .engine.plans import Plans
 from .engine.setup import Setup
 from .engine.trace import Trace
@@ -117,7 +117,7 @@ class Traffic:
         self.links = NetworkLinks(self.network)
         self.replayed = False
         self._setup, self._jobs, self._plans = setup, jobs, Plans(jobs, setup)
-        self._broadcasts = model in ("fluid", "roce")
+        self._broadcasts = model in SIMULATES_BROADCASTS
         self._collectives: dict[tuple[int, int, int], tuple[Plan, int, tuple[int, ...], int]] = {}
         self._messages: dict[str, Counter[tuple[int, int]]] = {}
         self._moved: Counter[tuple[str, str]] = Counter()
@@ -170,13 +170,14 @@ class Traffic:
 
     def _count_remote(self, number: int, rank: int, operation: Operation, times: int) -> None:
         """Count an access of remote memory; one of a group that joins is that of its first rank."""
-        job, memory, npus = self._jobs[number], self._setup.memory, (rank,)
+        job, memory = self._jobs[number], self._setup.memory
+        ranks: Sequence[int] = (rank,)
         if operation.what.joint and memory.in_switch == 1:
             name = self._plans.name(number, rank, operation)
-            npus = tuple(job.npus) if not name else tuple(job.groups[name])
-            if rank != min(npus):
+            ranks = job.groups[name] if name else range(len(job.npus))
+            if rank != min(ranks):
                 return
-        self._remote[tuple(job.npus[one] for one in npus), operation.what.bytes] += times
+        self._remote[tuple(job.npus[one] for one in ranks), operation.what.bytes] += times
 
     def _send(self, part: str, source: int, target: int, count: int) -> None:
         self._messages.setdefault(part, Counter())[source, target] += count
@@ -216,7 +217,7 @@ class Traffic:
     def figures(self, table: EnergyTable, time_s: float) -> Figures:
         """Return the figures of the run, given its time [s]."""
         if self.replayed:
-            return unknown("communication is replayed, so its bytes on links are unknown")
+            return unknown("communication takes the durations in the trace, without any links")
         return figures(table, self.links, time_s, self.moved(), _PARTS)
 
     def moved(self) -> Iterator[Moved]:

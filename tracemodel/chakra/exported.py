@@ -38,13 +38,7 @@ from .node import Node as WholeNode
 from .node import Task as TaskNode
 from .traces import find_traces
 
-__all__ = [
-    "Exported",
-    "ExportedRun",
-    "exported_of",
-    "load_exported",
-    "run_exported",
-]
+__all__ = ["Exported", "ExportedRun", "exported_of", "load_exported", "run_exported"]
 
 _PATTERNS: dict[int, str] = {kind: pattern for pattern, kind in COLLECTIVES.items()}
 _SENDS, _RECEIVES = NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE
@@ -239,7 +233,7 @@ def run_exported(
     run = Simulation(tasks, operations.capacities).run()
     spans = tuple(_spans(rank, places, run) for rank in exported.ranks)
     strategy = exported.placement.strategy
-    moved = moved_by(counted(tasks, run), strategy.workers // strategy.pp)
+    moved = tuple(moved_by(counted(tasks, run), strategy.workers // strategy.pp))
 
     def summed(table: EnergyTable, time_s: float) -> Figures:
         return figures(table, TopologyLinks(topology), time_s, moved, PARTS)

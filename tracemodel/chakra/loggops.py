@@ -76,6 +76,8 @@ class ScheduleEstimate(Figures):
 
     @property
     def times(self) -> Times:
+        if not self.ranks:
+            return Times(0.0, 0.0, 0.0, 0.0, 0.0)
         return max(self.ranks, key=lambda rank: rank.total_ns).times
 
 

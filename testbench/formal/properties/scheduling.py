@@ -75,7 +75,8 @@ def cuts_packets(m: Module, sound: Any, ports: Any) -> None:
 @prove(
     lambda: Scheduler(spec=SPEC),
     shows="The served phase changes only between packets, so no packet is cut and no two phases "
-    "are served at once. A phase that stands has no packet under way, and starts none.",
+    "are served at once. A halted phase that is reported as idle has no packet in flight and "
+    "starts none.",
     omits="other numbers of phases and classes; the dispatcher, which a model of packets replaces",
     mutant=cuts_packets,
     fast=False,
@@ -130,8 +131,8 @@ def _is_ready(c: Harness, u: Any, number: Value) -> tuple[Value, Value]:
 @prove(
     lambda: Scheduler(spec=SPEC),
     shows=f"A phase that stays ready is served after {WAIT_CYCLES} cycles at most, if no more "
-    "urgent packet waits and each packet ends after two cycles. All other packets of its class and "
-    "of others may come at any time, also unicasts.",
+    "urgent packet waits and each packet ends after two cycles. Other packets of its class and of "
+    "less urgent classes, including unicasts, may arrive at any time.",
     omits="other numbers of phases and classes; claims of the guard against starvation; phases "
     "with some of their flows ready; changes of phases meanwhile",
     mutant=last_phase_starves,

@@ -61,7 +61,10 @@ def test_a_network_beats_another_one_if_no_figure_is_worse(record: NetworkRecord
     assert not changed(one, area_um2=1.0, clock_ns=99.0).beats(one)
     unknown = changed(one, latency_cycles=None)
     assert not unknown.beats(one)
-    assert changed(unknown, area_um2=one.area_um2 - 1).beats(one)
+    assert not changed(unknown, area_um2=one.area_um2 - 1).beats(one)
+    assert not changed(one, area_um2=one.area_um2 - 1).beats(unknown)
+    only = record.model_copy(update={"networks": (unknown, one)})
+    assert only.front(one.ports) == (one,)
 
 
 def test_what_is_missing_has_a_reason(record: NetworkRecord) -> None:

@@ -155,6 +155,11 @@ def test_compute_without_operations_makes_the_total_unknown() -> None:
     assert found.energy and "energy.total_j" in found.absent
     assert (found.energy.total_j, found.energy.parts_j["compute"]) == (None, None)
     assert found.energy.parts_j["collectives"] and found.link_bytes
+    load = node(3, NodeType.MEM_LOAD_NODE, tensor_size=50)
+    remote = load_memory(EXAMPLES / "astra-memory.yaml")
+    found = moved(setup(remote=remote), [[compute(1, 2), load], []])
+    assert found.energy and found.energy.parts_j["compute"] is None
+    assert found.energy.parts_j["memory"] == found.energy.uses_j["remote_memory"] != 0
 
 
 def test_replayed_communication_has_no_figures() -> None:
@@ -163,3 +168,16 @@ def test_replayed_communication_has_no_figures() -> None:
     assert (found.energy, found.link_bytes, found.utilization) == (None, None, None)
     assert {*found.absent} == {"energy", "link_bytes", "utilization"}
     assert carried(moved(setup(), nodes)) == {"npu_npu": 1_000}
+
+
+@pytest.mark.parametrize("npus", [(0, 1, 2, 3), (4, 5, 6, 7), (0, 5, 6, 7)])
+def test_a_joint_load_of_all_ranks_is_that_of_a_group_of_all_ranks(npus: tuple[int, ...]) -> None:
+    given = on("fred-d", load_memory(EXAMPLES / "pool-memory.yaml"))
+
+    def joint(group: str) -> dict[str, float]:
+        load = [node(0, NodeType.MEM_LOAD_NODE, tensor_size=50, pg_name=group)]
+        traces = [trace_of(iter(load), given.system, f"w.{rank}.et") for rank in range(4)]
+        job = Job(traces, npus, {"1": [0, 1, 2, 3]})
+        return carried(Traffic([job], given, "fluid").figures(TABLE, 1.0))
+
+    assert joint("0") == joint("1") != {}

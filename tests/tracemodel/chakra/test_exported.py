@@ -321,3 +321,4 @@ def test_the_run_of_an_exported_iteration_has_the_energy_of_the_iteration() -> N
     assert found.energy.parts_j == pytest.approx(want.energy.parts_j, rel=1e-5)
     assert found.energy.uses_j == pytest.approx(want.energy.uses_j, rel=1e-5)
     assert found.link_bytes == want.link_bytes and found.utilization == want.utilization
+    assert run.figures(read_energy("wafer"), want.iteration_time_s) == found

@@ -14,6 +14,7 @@ from tracemodel.chakra.node import DURATION_NS, Node, Task
 from tracemodel.chakra.partners import Partners
 
 __all__ = [
+    "SIMULATES_BROADCASTS",
     "Operation",
     "Operations",
     "Unit",
@@ -23,6 +24,9 @@ __all__ = [
     "message_ends",
     "root_name",
 ]
+
+SIMULATES_BROADCASTS = ("fluid", "roce")
+"""Network models that simulate broadcasts and reduces; others take the duration in the trace."""
 
 
 class Unit(IntEnum):
