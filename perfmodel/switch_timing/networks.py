@@ -56,7 +56,7 @@ class NetworkFigures(FileModel):
     area_um2: Size
     clock_ns: Size
     flip_flops: Count
-    memory_bits: Count = 0
+    memory_bits: Count
     other_share: Share
     latency_cycles: Count | None
     all_reduce_w: Size | None
@@ -114,7 +114,10 @@ class NetworkRecord(SynthesizedRecord):
     def front(self, ports: int) -> tuple[NetworkFigures, ...]:
         """Return the networks of a number of ports that no other one beats.
 
-        Networks without a measured latency are left out.
+        The result is empty if a latency is not measured. Meshes are left out, since their rows
+        include links and buffers.
         """
-        found = [one for one in self.networks if one.ports == ports and one.latency_ns is not None]
+        found = [one for one in self.networks if one.ports == ports and one.network != "mesh"]
+        if any(one.latency_ns is None for one in found):
+            return ()
         return tuple(one for one in found if not any(other.beats(one) for other in found))
