@@ -64,7 +64,7 @@ async def unicasts_leave_by_the_route_of_any_address(dut: Any) -> None:
 async def messages_of_other_flows_do_no_harm(dut: Any) -> None:
     """Send bursts of messages with other generations and of flows that do not exist.
 
-    Some ports take no flits meanwhile.
+    Some have bits in fields that their kind does not use. Some ports take no flits meanwhile.
     """
     table = several(SwitchBench(dut, SPEC).rng)
     bench, rng = await started(dut, 0.0, table)
