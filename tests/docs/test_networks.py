@@ -36,6 +36,7 @@ def test_text_beside_the_table_has_the_figures_of_the_record() -> None:
         next(one for one in record.networks if (one.network, one.ports) == (name, 8))
         for name in ("FRED_3", "crossbar", "benes")
     )
+    assert benes.random_share is not None
     for said in (
         f"FRED_3 takes {100 * fred.area_um2 / crossbar.area_um2:.0f} % of the crossbar's area.",
         f"The Benes network is {100 * (1 - benes.area_um2 / fred.area_um2):.0f} % smaller",

@@ -84,6 +84,7 @@ def test_files_of_options_are_found_from_any_folder(
         )
     )
     assert (row["error"], row["energy"], row["endpoint"]) == (None, *list(space.values())[-2:])
+    assert alone.energy is not None
     assert row["energy.total_j"] == alone.energy.total_j
     assert row["iteration_time_s"] == alone.iteration_time_s
 

@@ -177,7 +177,7 @@ def test_a_joint_load_of_all_ranks_is_that_of_a_group_of_all_ranks(npus: tuple[i
     def joint(group: str) -> dict[str, float]:
         load = [node(0, NodeType.MEM_LOAD_NODE, tensor_size=50, pg_name=group)]
         traces = [trace_of(iter(load), given.system, f"w.{rank}.et") for rank in range(4)]
-        job = Job(traces, npus, {"1": [0, 1, 2, 3]})
+        job = Job(traces, npus, {"1": (0, 1, 2, 3)})
         return carried(Traffic([job], given, "fluid").figures(TABLE, 1.0))
 
     assert joint("0") == joint("1") != {}
