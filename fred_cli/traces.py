@@ -308,7 +308,11 @@ def estimate_traces(
     if len(found) > 1:
         _say_networks(found)
         return
-    (one,) = found
+    _say_run(found[0], details)
+
+
+def _say_run(one: Any, details: bool) -> None:
+    """Print a run on one network."""
     if one.jobs:
         _say_jobs(one)
     else:

@@ -174,6 +174,6 @@ def test_gen_refuses_to_prune_other_levels_and_twice(
     said = refused("gen", "pruned.yaml", *only)
     assert said == "error: pruned.yaml: only: must be left out with --only"
     said = refused("gen", "pruned.yaml", "--level", "switch", "-o", "out")
-    assert said == "error: pruned.yaml: only: must be left out with --level switch"
+    assert said == "error: pruned.yaml: only: must be left out at the level of the whole switch"
     said = refused("gen", "small.yaml", "--only", "small.yaml", "-o", "out")
     assert said == ("error: small.yaml: must be strategies to support, not a switch specification")
