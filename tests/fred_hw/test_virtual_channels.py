@@ -13,9 +13,10 @@ from fred_hw.virtual_channels import CLASS_BITS, DEFAULT_CHANNELS, VirtualChanne
 
 PACKAGES = ("fred_hw", "gen", "synth", "testbench", "perfmodel", "fred_cli")
 MENTION = re.compile(
-    r"urgency_classes|(DEFAULT|MOST)_CLASSES|[cC]hannels(_of\(\w+\))?\.classes|len\([\w.]*channels\.names\)"
+    r"urgency_classes(?!=\d)|(DEFAULT|MOST)_CLASSES|[cC]hannels(_of\(\w+\))?\.classes"
+    r"|len\([\w.]*channels\.names\)"
 )
-"""How a file can name the number of urgency classes."""
+"""How a file can read the number of urgency classes. A specification of a number names no rule."""
 
 
 def test_buffers_are_numbered_by_class_and_channel() -> None:
