@@ -14,11 +14,11 @@ from pydantic import (
 )
 
 from .files import AUTO, AutoOrInt, FileModel, int_range, refused
-from .virtual_channels import DEFAULT_CHANNELS, DEFAULT_CLASSES, MOST_CLASSES, VirtualChannels
+from .virtual_channels import DEFAULT_CLASSES, MOST_CLASSES, VirtualChannels
 
 __all__ = [
     "ADDRESSES",
-    "ALTERNATE",
+    "CONTROL",
     "CRC_BITS",
     "CRC_POLYNOMIAL",
     "CRC_REFLECTED",
@@ -37,19 +37,18 @@ __all__ = [
     "ProtocolSpec",
     "Routes",
     "absent_fields",
-    "most_buffer_flits",
 ]
 
-HEADER_BITS = 56
-"""Bits of a flit header: 7 bytes, one more than published (FRED, arXiv 2406.19580), for fabric-wide
-addresses."""
+HEADER_BITS = 64
+"""Bits of a flit header: 8 bytes, two more than published (FRED, arXiv 2406.19580), for fabric-wide
+addresses, a version, and one layout for all links (docs/decisions/0112)."""
 
 CRC_BITS, CRC_POLYNOMIAL = 32, 0x1EDC6F41
 """CRC-32C of a flit (Castagnoli, Braeuer and Herrmann, IEEE Transactions on Communications 41,
 1993), low bit first, all ones before and inverted after.
 
 Up to 5,243 bits of data its Hamming distance is 6 (Koopman, "32-bit cyclic redundancy codes for
-internet applications", DSN 2002): the largest flit, 56 + 4,096 bits, shows every error of up to
+internet applications", DSN 2002): the largest flit, 64 + 4,096 bits, shows every error of up to
 five bits and every burst of up to 32, and misses others once in 2^32. (CRC-32 of Ethernet has a
 distance of 4 at this length.)
 """
@@ -89,13 +88,6 @@ class Kind(IntEnum):
     HANDSHAKE = 6
 
 
-ALTERNATE = len(Kind)
-"""Kind of data packets on the second of two routes, if sources choose; unused otherwise.
-
-It is not a ``Kind``, since endpoints without a choice of routes do not accept it.
-"""
-
-
 class Place(NamedTuple):
     """Position of a field in the header."""
 
@@ -104,28 +96,33 @@ class Place(NamedTuple):
 
 
 HEADER_FIELDS = {
-    "kind": Place(0, 3),
-    "circuit": Place(3, 2),
-    "unicast": Place(5, 1),
-    "phase": Place(6, 6),
-    "generation": Place(13, GENERATION_BITS),
-    "destination": Place(6, 7),
-    "source": Place(13, 7),
-    "sequence": Place(20, 8),
-    "index": Place(28, 4),
-    "last": Place(32, 4),
-    "link_sequence": Place(36, 9),
-    "credit_circuit": Place(45, 2),
-    "credit_limit": Place(47, 9),
-    "session_id": Place(6, 8),
-    "peer_session_id": Place(14, 8),
-    "peer_known": Place(22, 1),
-    "up": Place(23, 1),
-    "digest": Place(24, 20),
+    "version": Place(0, 2),
+    "kind": Place(2, 3),
+    "circuit": Place(5, 4),
+    "unicast": Place(9, 1),
+    "phase": Place(10, 6),
+    "generation": Place(17, GENERATION_BITS),
+    "destination": Place(10, 7),
+    "source": Place(17, 7),
+    "sequence": Place(24, 8),
+    "index": Place(32, 4),
+    "last": Place(36, 4),
+    "link_sequence": Place(40, 9),
+    "credit_circuit": Place(49, 4),
+    "credit_limit": Place(53, 9),
+    "alternate": Place(62, 1),
+    "session_id": Place(10, 8),
+    "peer_session_id": Place(18, 8),
+    "peer_known": Place(26, 1),
+    "up": Place(27, 1),
+    "digest": Place(28, 20),
 }
-"""Header fields, the same for all switches: see docs/reference/protocol.md. A unicast has
+"""Header fields, the same on all links: see docs/reference/protocol.md. A unicast has
 ``destination`` and ``source`` in place of ``phase`` and ``generation``; a handshake message
-(handshake) has its own fields except for ``kind``, ``circuit`` and credits."""
+has its own fields except for ``version``, ``kind``, ``circuit`` and credits."""
+
+CONTROL = (1 << HEADER_FIELDS["circuit"].bits) - 1
+"""Number in place of a buffer's, of control flits, and of credits for none."""
 
 HANDSHAKE_FIELDS = ("session_id", "peer_session_id", "peer_known", "up", "digest")
 """Fields that only a handshake message has."""
@@ -147,7 +144,7 @@ class Routes(Protocol):
 
 
 _OF_PHASES, _OF_UNICASTS = ("phase", "generation"), ("destination", "source")
-_OF_OTHERS = ("unicast", "sequence", "index", "last", "link_sequence")
+_OF_OTHERS = ("unicast", "sequence", "index", "last", "link_sequence", "alternate")
 
 
 def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
@@ -157,8 +154,8 @@ def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
     return (*(_OF_PHASES if unicast else _OF_UNICASTS), *HANDSHAKE_FIELDS)
 
 
-PROTOCOL_VERSION = 2
-"""Version of the link protocol; both ends must have the same."""
+PROTOCOL_VERSION = 3
+"""Version of the link protocol, modulo 4, in each flit; both ends must have the same."""
 
 SHARED_SIZES = ("packet_flits", "window_packets", "buffer_packets")
 """Fields of ``ProtocolSpec`` that both ends of a link must share: ``SwitchSpec.digest``."""
@@ -173,24 +170,8 @@ _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 
 
-def _wider(channels: VirtualChannels) -> int:
-    """Return the bits by which the header's numbers of buffers are wider than in its table."""
-    control = len(channels.buffers)
-    return max(0, control.bit_length() - HEADER_FIELDS["circuit"].bits)
-
-
-def most_buffer_flits(channels: VirtualChannels) -> int:
-    """Return the flits of the largest buffer that link sequence numbers can cover.
-
-    Parameters
-    ----------
-    channels : VirtualChannels
-        The virtual channels of the link; see ``ProtocolSpec.header``.
-    """
-    return (1 << HEADER_FIELDS["link_sequence"].bits - _wider(channels) - 1) - 1
-
-
-_MOST_BUFFER_FLITS = most_buffer_flits(DEFAULT_CHANNELS)
+# Link sequence numbers must distinguish a buffer of flits from as many before them.
+_MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["link_sequence"].bits - 1) - 1
 
 _LEAST_AUTO = 16
 """Least value of ``ack_interval: auto``, which keeps 21 ports at full rate with default sizes."""
@@ -223,11 +204,9 @@ def _served_cycles(ports: int) -> int:
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
     """Fail if sequence numbers cannot cover a buffer, or a full-rate sender would fill it."""
     given = info.data
-    channels = VirtualChannels(given.get("urgency_classes", DEFAULT_CLASSES))
-    most_flits = most_buffer_flits(channels)
-    if "packet_flits" in given and value * given["packet_flits"] > most_flits:
+    if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
         size = given["packet_flits"]
-        most = most_flits // size
+        most = _MOST_BUFFER_FLITS // size
         raise refused(
             f"must be {most} or less in packets of packet_flits, which are {size}, not {value}"
         )
@@ -264,9 +243,8 @@ class ProtocolSpec(FileModel, validate_default=True):
     phases : int
         Phases that the switch has configurations for, 1 to 64. Unicast traffic needs none.
     urgency_classes : int
-        Urgency classes of data, 1 to 4: MP, PP and DP as published, then bulk transfers. With 4,
-        link sequence numbers are one bit shorter, so buffers hold 127 flits at most. Both ends of a
-        link must have the same number of classes, or the link stays down.
+        Urgency classes of data, 1 to 4: MP, PP and DP as published, then bulk transfers. Both ends
+        of a link must have the same number of classes, or the link stays down.
     packet_flits : int
         Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
@@ -431,40 +409,20 @@ class ProtocolSpec(FileModel, validate_default=True):
     def buffers(self) -> tuple[str, ...]:
         """Names of the buffers of an input, one for each virtual channel.
 
-        A flit's ``circuit`` is the number of its buffer, or ``control``.
+        A flit's ``circuit`` is the number of its buffer, or ``CONTROL``.
         """
         return self.channels.buffers
-
-    @property
-    def control(self) -> int:
-        """Number behind that of the last buffer, of flits that need no buffer."""
-        return len(self.buffers)
-
-    @property
-    def header(self) -> Mapping[str, Place]:
-        """Place of each header field: ``HEADER_FIELDS``, with three buffers or fewer.
-
-        With more, each number of a buffer has more bits. Link sequence numbers and credit limits
-        have as many fewer, so that the header stays as long.
-        """
-        more = _wider(self.channels)
-        wider = {"circuit": more, "credit_circuit": more}
-        wider |= {"link_sequence": -more, "credit_limit": -more}
-        stay = ("kind", "circuit", "credit_circuit")
-        return {
-            name: Place(low + (0 if name in stay else more), bits + wider.get(name, 0))
-            for name, (low, bits) in HEADER_FIELDS.items()
-        }
 
     @property
     def fields(self) -> dict[str, int]:
         """Width of each header field as stored in hardware.
 
         ``phase`` is one of the phases, ``online`` for a unicast, or behind it for all that are
-        none.
+        none. ``circuit`` is the number of a buffer.
         """
-        bits = {name: place.bits for name, place in self.header.items()}
-        return {**bits, "phase": (self.phases + 1).bit_length()}
+        bits = {name: place.bits for name, place in HEADER_FIELDS.items()}
+        stored = {"phase": (self.phases + 1).bit_length(), "circuit": self.channels.buffer_bits}
+        return bits | stored
 
     @property
     def suffix(self) -> str:

@@ -3,7 +3,15 @@
 from fred_hw.link.axis import USER_BITS
 from fred_hw.link.crc import crc_masks
 from fred_hw.link.crowding import CROWDING_BITS, CROWDING_PLACES
-from fred_hw.protocol import ALTERNATE, CRC_BITS, HANDSHAKE_FIELDS, HEADER_BITS, Kind
+from fred_hw.protocol import (
+    CONTROL,
+    CRC_BITS,
+    HANDSHAKE_FIELDS,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    PROTOCOL_VERSION,
+    Kind,
+)
 from fred_hw.spec import SwitchSpec
 
 from .assertion import Assertion, assertion_module
@@ -25,8 +33,13 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
 }
 """Fields of each kind of flit in addition to those of all kinds."""
 
-_ALL_FLITS = ("kind", "circuit", "credit_circuit", "credit_limit")
+_ALL_FLITS = ("version", "kind", "circuit", "credit_circuit", "credit_limit")
 _OF_FLOWS = (Kind.DATA, Kind.ACK, Kind.NACK, Kind.ASK)
+
+_CONTROL = f"{HEADER_FIELDS['circuit'].bits}'d{CONTROL}"
+_INDEXED = (1 << HEADER_FIELDS["circuit"].bits - 1) + 1
+"""Entries of an array over buffers: as many as an index of ``circuit`` needs."""
+_LINK_SEQUENCE_HIGH = HEADER_FIELDS["link_sequence"].bits - 1
 
 
 def observed_ports(data_width: int) -> list[Port]:
@@ -56,54 +69,38 @@ def link_module(name: str, spec: SwitchSpec) -> str:
         Sizes of the link.
     """
     body = [
-        *_fields(spec),
+        *_fields(),
         *_crc(spec.data_width),
         *_allowed(spec),
-        *_session(spec),
-        *_strict(spec),
+        *_session(),
+        *_strict(),
     ]
-    rules = [*_flit_rules(spec), *_link_rules(spec), *_strict_rules()]
+    rules = [*_flit_rules(spec), *_link_rules(), *_strict_rules()]
     return assertion_module(name, observed_ports(spec.data_width), body, rules)
 
 
-def _bits(spec: SwitchSpec, field: str, side: str = "s") -> str:
-    low, bits = spec.protocol.header[field]
+def _bits(field: str, side: str = "s") -> str:
+    low, bits = HEADER_FIELDS[field]
     return f"{side}_tuser[{low + bits - 1}:{low}]" if bits > 1 else f"{side}_tuser[{low}]"
 
 
-def _wire(spec: SwitchSpec, field: str, side: str = "s") -> str:
-    bits = spec.protocol.header[field].bits
+def _wire(field: str, side: str = "s") -> str:
+    bits = HEADER_FIELDS[field].bits
     prefix = "" if side == "s" else "m_"
     size = f"[{bits - 1}:0] " if bits > 1 else ""
-    return f"  wire {size}{prefix}{field} = {_bits(spec, field, side)};"
+    return f"  wire {size}{prefix}{field} = {_bits(field, side)};"
 
 
-def _control(spec: SwitchSpec) -> str:
-    """Return the number of the control channel."""
-    return f"{spec.protocol.header['circuit'].bits}'d{spec.protocol.control}"
-
-
-def _indexed(spec: SwitchSpec) -> int:
-    """Return the entries of an array over buffers: as many as an index of ``circuit`` needs."""
-    return max(spec.protocol.control, (1 << spec.protocol.header["circuit"].bits - 1) + 1)
-
-
-def _data(spec: SwitchSpec) -> str:
-    """Return the condition that a flit carries data."""
-    chooses = f" || kind == 3'd{ALTERNATE}" if spec.protocol.routes is not None else ""
-    return f"kind == 3'd{Kind.DATA}{chooses}"
-
-
-def _fields(spec: SwitchSpec) -> list[str]:
+def _fields() -> list[str]:
     here = (
         *("kind", "circuit", "unicast", "phase", "index", "last", "link_sequence"),
         *("session_id", "digest"),
     )
     there = ("kind", "credit_circuit", "credit_limit", "peer_session_id", "peer_known")
     return [
-        *(_wire(spec, field) for field in here),
-        *(_wire(spec, field, "m") for field in there),
-        f"  wire is_data = {_data(spec)};",
+        *(_wire(field) for field in here),
+        *(_wire(field, "m") for field in there),
+        f"  wire is_data = kind == 3'd{Kind.DATA};",
         f"  wire numbered = is_data || kind == 3'd{Kind.SYNC};",
         f"  wire is_handshake = kind == 3'd{Kind.HANDSHAKE};",
         "  wire sent = m_tvalid && m_tready;",
@@ -123,19 +120,21 @@ def _crc(data_width: int) -> list[str]:
             for k, mask in enumerate(masks)
         ),
         "  wire came = s_tvalid && s_tready;",
-        "  // Flits with a wrong CRC are ignored: a link may change and lose flits.",
-        "  wire good = came && crc == right_crc;",
+        "  // Other flits are ignored: a link may change and lose flits.",
+        f"  wire good = came && crc == right_crc && {_bits('version')} == 2'd{PROTOCOL_VERSION};",
     ]
 
 
 def _mask(spec: SwitchSpec, kind: Kind, unicast: int) -> int:
     """Return the header bits that a flit of a kind may set."""
-    places, chooses = spec.protocol.header, spec.protocol.routes is not None
     names = (*_ALL_FLITS, *_FIELDS[kind], *(_FLOW[unicast] if kind in _OF_FLOWS else ()))
-    taken = [places[name] for name in names]
-    if chooses and kind in (Kind.ACK, Kind.NACK, Kind.CREDIT):
-        at = CROWDING_PLACES.values()
-        taken += [type(taken[0])(places[f].low + low, CROWDING_BITS) for f, low in at]
+    taken = [tuple(HEADER_FIELDS[name]) for name in names]
+    if spec.protocol.routes is not None:
+        if kind is Kind.DATA:
+            taken.append(HEADER_FIELDS["alternate"])
+        if kind in (Kind.ACK, Kind.NACK, Kind.CREDIT):
+            at = CROWDING_PLACES.values()
+            taken += [(HEADER_FIELDS[field].low + low, CROWDING_BITS) for field, low in at]
     mask = 0
     for low, bits in taken:
         mask |= ((1 << bits) - 1) << low
@@ -152,17 +151,14 @@ def _allowed(spec: SwitchSpec) -> list[str]:
             value = f"unicast ? {unicast} : {phase}"
         else:
             value = f"{HEADER_BITS}'h{_mask(spec, kind, 0):x}"
-        label = f"3'd{kind}"
-        if kind is Kind.DATA and spec.protocol.routes is not None:
-            label += f", 3'd{ALTERNATE}"
-        lines.append(f"      {label}: allowed = {value};")
+        lines.append(f"      3'd{kind}: allowed = {value};")
     return [*lines, f"      default: allowed = {HEADER_BITS}'h{ones:x};", "    endcase"]
 
 
-def _session(spec: SwitchSpec) -> list[str]:
+def _session() -> list[str]:
     """Return the state of the session: the neighbour's session ID, and the limits it was sent."""
-    buffers, high = _indexed(spec), spec.protocol.header["link_sequence"].bits - 1
-    credited = f"m_credit_circuit != {_control(spec)}"
+    buffers, high = _INDEXED, _LINK_SEQUENCE_HIGH
+    credited = f"m_credit_circuit != {_CONTROL}"
     return [
         "  // `known`: the neighbour has sent a handshake, with session ID `peer`.",
         "  // `met`: a handshake that answers it was sent, so flits belong to this session.",
@@ -202,13 +198,12 @@ def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
     """Return the rules of each flit on its own."""
     protocol = spec.protocol
     most = protocol.packet_flits
-    shorter = f" && last < 4'd{most}" if most < 1 << protocol.header["last"].bits else ""
-    kinds = len(Kind) + (protocol.routes is not None)
+    shorter = f" && last < 4'd{most}" if most < 1 << HEADER_FIELDS["last"].bits else ""
     flows = " || ".join(f"kind == 3'd{kind}" for kind in _OF_FLOWS[1:])
     rules = [
         Assertion(
             "link_circuit",
-            f"good |-> numbered == (circuit != {_control(spec)})",
+            f"good |-> numbered == (circuit != {_CONTROL})",
             "data and sync must have a virtual channel of data, all others the control channel",
         ),
         Assertion(
@@ -232,22 +227,24 @@ def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
             f"index must be at most last, and last less than {protocol.packet_flits}",
         ),
         Assertion(
+            "link_kind",
+            f"good |-> kind < 3'd{len(Kind)}",
+            f"kind must be less than {len(Kind)}",
+        ),
+        Assertion(
             "link_digest",
             f"good && is_handshake |-> digest == 20'h{spec.digest:x}",
             "the neighbour must be generated with the same sizes of links",
         ),
     ]
-    if kinds < 1 << protocol.header["kind"].bits:
-        text = f"kind must be less than {kinds}"
-        rules.append(Assertion("link_kind", f"good |-> kind < 3'd{kinds}", text))
-    if protocol.phases < 1 << protocol.header["phase"].bits:
+    if protocol.phases < 1 << HEADER_FIELDS["phase"].bits:
         rule = f"good && !unicast && (is_data || {flows}) |-> phase < 6'd{protocol.phases}"
         text = f"phase must be less than {protocol.phases}"
         rules.append(Assertion("link_phase", rule, text))
     return rules
 
 
-def _link_rules(spec: SwitchSpec) -> list[Assertion]:
+def _link_rules() -> list[Assertion]:
     """Return the rules of handshake and credits, which hold whatever a link loses."""
     return [
         Assertion(
@@ -257,21 +254,20 @@ def _link_rules(spec: SwitchSpec) -> list[Assertion]:
         ),
         Assertion(
             "link_credits",
-            f"good && is_data && met && circuit != {_control(spec)} "
-            f"|-> limited[circuit] && !space[{spec.protocol.header['link_sequence'].bits - 1}]",
+            f"good && is_data && met && circuit != {_CONTROL} "
+            f"|-> limited[circuit] && !space[{_LINK_SEQUENCE_HIGH}]",
             "a packet must wait until all its flits are below the credit limit",
         ),
     ]
 
 
-def _strict(spec: SwitchSpec) -> list[str]:
+def _strict() -> list[str]:
     """Return the state of an error-free link: the packet under way and the next numbers."""
-    places = spec.protocol.header
     varies = 0
     for name in ("index", "credit_circuit", "credit_limit"):
-        varies |= ((1 << places[name].bits) - 1) << places[name].low
+        varies |= ((1 << HEADER_FIELDS[name].bits) - 1) << HEADER_FIELDS[name].low
     fixed = ((1 << HEADER_BITS) - 1) & ~varies
-    bits, high = f"{HEADER_BITS - 1}:0", places["link_sequence"].bits - 1
+    bits, high = f"{HEADER_BITS - 1}:0", _LINK_SEQUENCE_HIGH
     return [
         "`ifdef FRED_ERROR_FREE_LINKS",
         "  // A switch ends a packet that it cannot complete with an inverted CRC.",
@@ -279,7 +275,7 @@ def _strict(spec: SwitchSpec) -> list[str]:
         "  logic open;",
         "  logic [3:0] latest;",
         f"  logic [{bits}] first;",
-        f"  logic [{high}:0] following [{_indexed(spec)}];",
+        f"  logic [{high}:0] following [{_INDEXED}];",
         "  // Outside of the property, since old versions of Verilator read no arrays there.",
         f"  wire [{high}:0] due = following[circuit];",
         f"  wire same = ((s_tuser[{bits}] ^ first) & {HEADER_BITS}'h{fixed:x}) == '0;",

@@ -11,9 +11,9 @@ from fred_hw.spec import SwitchSpec
 __all__ = ["controlled", "header_fields", "placed", "streams"]
 
 
-def header_fields(protocol: ProtocolSpec) -> dict[str, list[int]]:
+def header_fields() -> dict[str, list[int]]:
     """Return offset and width of each field of ``tuser``."""
-    fields = {name: list(place) for name, place in protocol.header.items()}
+    fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     return fields | {"crc": [HEADER_BITS, CRC_BITS]}
 
 
@@ -33,8 +33,8 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
         "streams": {
             "slave": slave,
             "master": master,
-            "tuser": header_fields(protocol),
-            "kinds": [*KINDS, *(["alternate"] if chooses else [])],
+            "tuser": header_fields(),
+            "kinds": [*KINDS],
             **({"crowding": crowding} if chooses else {}),
             "circuits": [*protocol.buffers, "control"],
         }

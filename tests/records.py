@@ -12,7 +12,7 @@ from tests.written import written
 
 __all__ = ["give_records", "give_whole_switches", "router", "shipped", "whole_switch"]
 
-FLIT_BITS, OVERHEAD_BITS = 4096, 56 + 32
+FLIT_BITS, OVERHEAD_BITS = 4096, 64 + 32
 
 
 def shipped(name: str) -> Any:

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, selected
 from fred_hw.member import member
-from fred_hw.protocol import ALTERNATE, HANDSHAKE_FIELDS, Kind
+from fred_hw.protocol import HANDSHAKE_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -116,7 +116,7 @@ class Deframer(Unit):
         """Output the route of packets, and the neighbour's reported load."""
         kinds = (Kind.ACK, Kind.NACK, Kind.CREDIT)
         m.d.comb += [
-            *(arrival.word.descriptor.alternate.eq(header.kind == ALTERNATE) for arrival in self.o),
+            *(arrival.word.descriptor.alternate.eq(header.alternate) for arrival in self.o),
             self.crowding.valid.eq(good & any_of([header.kind == kind for kind in kinds])),
         ]
         read_crowding(m, header, self.crowding.payload)
@@ -146,12 +146,10 @@ class Deframer(Unit):
         reports = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = flow["phase"] > protocol.online
         wanted = Signal()
-        known, carries = len(Kind), kinds[Kind.DATA]
-        if protocol.routes is not None:
-            known, carries = ALTERNATE + 1, carries | (good & (header.kind == ALTERNATE))
+        carries = kinds[Kind.DATA]
         m.d.comb += [
             self.kind_error.eq(
-                (good & _above(header.kind, known - 1))
+                (good & _above(header.kind, len(Kind) - 1))
                 | ((carries | kinds[Kind.SYNC]) & nowhere)
                 | (reports & no_flow)
             ),
@@ -161,7 +159,7 @@ class Deframer(Unit):
             *(self.message.payload[name].eq(flow[name]) for name in FLOW),
             self.message.payload.kind.eq(header.kind),
             self.message.payload.sequence.eq(header.sequence),
-            self.credit.grant.valid.eq(good & (header.credit_circuit != len(protocol.buffers))),
+            self.credit.grant.valid.eq(good & ~_from(header.credit_circuit, len(protocol.buffers))),
             self.credit.grant.circuit.eq(header.credit_circuit),
             self.credit.grant.limit.eq(header.credit_limit),
         ]
@@ -173,10 +171,10 @@ class Deframer(Unit):
         """Offer flits that start or continue a packet; return whether a flit does neither."""
         protocol = self.spec.protocol
         # Sequence numbers wrap, and a source may send anything: compare the whole headers.
-        kind = () if protocol.routes is None else ("kind",)
-        fields = Cat(header[name] for name in (*PACKET_FIELDS, *kind))
+        route = () if protocol.routes is None else ("alternate",)
+        fields = Cat(header[name] for name in (*PACKET_FIELDS, *route))
         opened = Signal()
-        circuit = Signal.like(header.circuit)
+        circuit = Signal(protocol.fields["circuit"])
         packet = Signal.like(fields)
         next_index = Signal.like(header.index)
         timeout = Signal(range(protocol.packet_timeout_cycles + 1))

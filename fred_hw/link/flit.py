@@ -17,7 +17,7 @@ class LinkFlit(Bundle):
 
     valid = member(Out, 1)
     """High for one cycle per flit; nothing can hold a flit back."""
-    header: data.View = member(Out, lambda spec: header_layout(spec.protocol))
+    header: data.View = member(Out, header_layout())
     """See ``header_layout``."""
     data = member(Out, lambda spec: spec.data_width)
     """Payload; 0 in control flits."""
@@ -30,7 +30,7 @@ def framed_layout(spec: SwitchSpec) -> data.StructLayout:
 
     ``last`` is high at the end of each packet and with each control flit.
     """
-    fields = {"header": header_layout(spec.protocol), "data": spec.data_width, "crc": CRC_BITS}
+    fields = {"header": header_layout(), "data": spec.data_width, "crc": CRC_BITS}
     return data.StructLayout({**fields, "last": 1})
 
 

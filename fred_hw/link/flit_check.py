@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.member import member
+from fred_hw.protocol import PROTOCOL_VERSION
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -16,7 +17,7 @@ __all__ = ["FlitCheck"]
 
 
 class FlitCheck(Unit):
-    """Check the CRC of each flit.
+    """Check the CRC and the protocol version of each flit.
 
     Parameters
     ----------
@@ -34,10 +35,10 @@ class FlitCheck(Unit):
     i: LinkFlit = member(In, lambda u: LinkFlit.signature(u.spec))
     """The link."""
     good = member(Out, 1)
-    """High for a cycle per flit with a right CRC."""
+    """High for a cycle per flit of this version with a right CRC."""
     bad = member(Out, 1)
-    """High for a cycle per flit with a wrong CRC."""
-    header: data.View = member(Out, lambda u: header_layout(u.spec.protocol))
+    """High for a cycle per other flit."""
+    header: data.View = member(Out, header_layout())
     """Header of the flit."""
     data = member(Out, lambda u: u.spec.data_width)
     """Payload of the flit."""
@@ -58,7 +59,7 @@ class FlitCheck(Unit):
         equal = Signal()
         m.d.comb += [
             check.word.eq(Cat(self.i.header.as_value(), self.i.data)),
-            equal.eq(crc == check.crc),
+            equal.eq((crc == check.crc) & (header.version == PROTOCOL_VERSION)),
             self.good.eq(seen & equal),
             self.bad.eq(seen & ~equal),
             self.header.eq(header),

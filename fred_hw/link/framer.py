@@ -12,10 +12,12 @@ from fred_hw.gates.select import next_grant, selected
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
 from fred_hw.protocol import (
-    ALTERNATE,
+    CONTROL,
     CRC_BITS,
     HANDSHAKE_FIELDS,
     HEADER_BITS,
+    HEADER_FIELDS,
+    PROTOCOL_VERSION,
     Kind,
 )
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
@@ -87,11 +89,6 @@ class Framer(Unit):
         self.unit_name = sized_name("framer", spec)
         super().__init__()
 
-    @property
-    def _control(self) -> int:
-        """Number behind those of buffers, of control flits and for no credits."""
-        return len(self.spec.protocol.buffers)
-
     def build(self, m: Module) -> None:
         gone, kept, syncs = (Signal(name=name) for name in ("gone", "kept", "syncs"))
         # An offered flit stays the same until it is taken.
@@ -111,22 +108,22 @@ class Framer(Unit):
             behind.eq(self.down & handshake),
             reports.eq(gone & ~handshake),
         ]
-        header = Signal(header_layout(self.spec.protocol))
-        control = self._control
+        header = Signal(header_layout())
         m.d.comb += [
             syncs.eq(sync_granted),
-            header.credit_circuit.eq(Mux(handshake, control, credit_circuit)),
+            header.version.eq(PROTOCOL_VERSION),
+            header.credit_circuit.eq(Mux(handshake, CONTROL, credit_circuit)),
             header.credit_limit.eq(Mux(handshake, 0, limit)),
         ]
         with m.If(handshake):
-            m.d.comb += [header.kind.eq(Kind.HANDSHAKE), header.circuit.eq(control)]
+            m.d.comb += [header.kind.eq(Kind.HANDSHAKE), header.circuit.eq(CONTROL)]
             m.d.comb += [header[name].eq(self.handshake.payload[name]) for name in HANDSHAKE_FIELDS]
         with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):
             own = self.message.payload
             m.d.comb += [
-                header.circuit.eq(control),
+                header.circuit.eq(CONTROL),
                 header.kind.eq(own.kind),
                 header.sequence.eq(own.sequence),
             ]
@@ -139,7 +136,7 @@ class Framer(Unit):
                 header.link_sequence.eq(sync_link_sequence),
             ]
         with m.Else():
-            m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(control)]
+            m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
             self._report_crowding(m, header)
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
@@ -189,8 +186,7 @@ class Framer(Unit):
             header.link_sequence.eq(frame.link_sequence),
         ]
         if self.spec.protocol.routes is not None:
-            with m.If(descriptor.alternate):
-                m.d.comb += header.kind.eq(ALTERNATE)
+            m.d.comb += header.alternate.eq(descriptor.alternate)
 
     def _crc(self, header: Value, packet: Value) -> Value:
         """Return the CRC of a flit, inverted for the last flit of a broken packet.
@@ -212,15 +208,15 @@ class Framer(Unit):
         The buffer is chosen a cycle ahead; the limit is the current one.
         """
         bits, most = link_sequence_bits(self.spec), self.spec.protocol.buffer_flits
-        control, requests = self._control, self.here.synced
-        circuit = Signal(self.spec.protocol.fields["circuit"], init=control)
+        requests = self.here.synced
+        circuit = Signal(HEADER_FIELDS["credit_circuit"].bits, init=CONTROL)
         changed = Signal.like(requests)
         behind = Signal.like(requests)
         chosen, later = next_grant(m, "report", changed, behind)
-        news = wire(m, "news", selected(circuit, list(changed)) & (circuit != control))
+        news = wire(m, "news", selected(circuit, list(changed)))
         loads = taken | (~news & ~kept)
         with m.If(loads):
-            m.d.sync += circuit.eq(control)
+            m.d.sync += circuit.eq(CONTROL)
         for number, here in enumerate(self.here.limit):
             reported = Signal(bits, name=f"reported_{number}", init=most)
             asked = Signal(name=f"asked_{number}")

@@ -9,7 +9,6 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_kind
 from fred_hw.gates.select import selected
 from fred_hw.member import Bundle, member
-from fred_hw.protocol import ALTERNATE
 from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
 from fred_hw.unit import place
@@ -149,7 +148,7 @@ class RouterInput(Arrivals):
             computation.here.eq(self.position),
         ]
         if self.spec.protocol.routes is not None:
-            m.d.comb += computation.alternate.eq(self.i.header.kind == ALTERNATE)
+            m.d.comb += computation.alternate.eq(self.i.header.alternate)
         m.d.sync += [
             astray.eq(~self.i.header.unicast | computation.astray),
             self.exit.eq(computation.exit),

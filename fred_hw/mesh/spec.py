@@ -11,7 +11,7 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.file_kinds import MESH
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.protocol import ADDRESSES, ProtocolSpec, most_buffer_flits
+from fred_hw.protocol import ADDRESSES, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.virtual_channels import VirtualChannels
 
@@ -191,19 +191,6 @@ class MeshSpec(FabricSpec, MeshShape):
     @property
     def _most_ports(self) -> int:
         return 0  # routers do not acknowledge
-
-    @model_validator(mode="after")
-    def _has_numbers(self) -> Self:
-        each, protocol = ROUTINGS[self.routing].channels, self.protocol
-        channels = replace(protocol.channels, each=each)
-        most = most_buffer_flits(channels) // protocol.packet_flits
-        if protocol.buffer_packets > most:
-            raise refused(
-                f"protocol.buffer_packets: must be {most} or less in packets of "
-                f"{protocol.packet_flits} flits on links of {each} virtual channels per class, "
-                f"not {protocol.buffer_packets}"
-            )
-        return self
 
     @property
     def shape(self) -> MeshShape:

@@ -70,7 +70,7 @@ class _Field(NamedTuple):
 def package(design: AnyDesign) -> str:
     """Return a package with constants, kinds, headers, and offsets and fields of registers."""
     spec, registers = design.spec, LEVELS[design.level].registers
-    header = header_fields(spec.protocol)
+    header = header_fields()
     circuits = (*spec.protocol.channels.buffers, "control")
     lines = [
         f"// Constants and types for logic and software around {design.name}.",

@@ -9,7 +9,6 @@ from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
-from gen.manifest_parts import header_fields
 
 from .mesh import OfMesh
 
@@ -27,7 +26,6 @@ class RouterLevel(UnitLevel[MeshSpec], OfMesh):
         if inside.protocol.channels.each == 1:
             return found
         between = {
-            "tuser": header_fields(inside.protocol),
             "buffers": list(inside.protocol.buffers),
             "link_digest": inside.digest,
         }

@@ -339,7 +339,7 @@ class SwitchBench:
     def informed(self, watch: StreamMonitor) -> bool:
         """Return whether credit limits of all virtual channels have crossed a stream."""
         circuits = {self.codec.unpack(beat.flit)["credit_circuit"] for beat in watch.beats}
-        return circuits >= set(range(self.spec.protocol.control))
+        return circuits >= set(range(len(self.spec.protocol.buffers)))
 
     def data(self, watch: StreamMonitor) -> list[Beat]:
         """Return the beats of a stream that carry payload."""

@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.protocol import CRC_BITS, KINDS
+from fred_hw.protocol import CONTROL, CRC_BITS, KINDS
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
@@ -219,7 +219,7 @@ async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
     bench.play(runs_of(rng, phase, 2, 1))
     while len(bench.data(bench.outputs[1])) < 2:
         await bench.cycles(1)
-    said = {"kind": ACK, "circuit": PROTOCOL.control, "phase": 0}
+    said = {"kind": ACK, "circuit": CONTROL, "phase": 0}
     for number in [1] * 10 + [2]:
         bench.ports[1].to_switch.put(bench.codec.pack(**said, sequence=number))
     begin = bench.cycle
@@ -238,7 +238,7 @@ async def nacks_and_requests_at_any_time_do_no_harm(dut: Any) -> None:
     phase = everyone()
     bench, rng = await started(dut, 0.0, [phase])
     bench.play(runs_of(rng, phase, PACKETS))
-    said = {"circuit": PROTOCOL.control, "phase": 0, "sequence": 0}
+    said = {"circuit": CONTROL, "phase": 0, "sequence": 0}
     for _ in range(200):
         port = bench.ports[rng.randrange(PORTS)]
         port.to_switch.put(bench.codec.pack(kind=rng.choice((NACK, NACK, ASK)), **said))

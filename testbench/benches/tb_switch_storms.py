@@ -7,7 +7,7 @@ from typing import Any
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.per_class import per_class
-from fred_hw.protocol import ADDRESSES, GENERATIONS, KINDS
+from fred_hw.protocol import ADDRESSES, CONTROL, GENERATIONS, KINDS
 from testbench.agents.line import FaultyLink
 from testbench.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
@@ -80,7 +80,7 @@ async def messages_of_other_flows_do_no_harm(dut: Any) -> None:
                     end = address_of(rng.randrange(PORTS))
                     source = rng.randrange(ADDRESSES // 2)
                     flow = {"unicast": 1, "destination": end, "source": source}
-                about = {"kind": kind, "circuit": PROTOCOL.control, "sequence": number}
+                about = {"kind": kind, "circuit": CONTROL, "sequence": number}
                 port.to_switch.put(bench.codec.pack(**about, **flow))
             port.sink.pause = bool(rng.randrange(2))
         await bench.cycles(rng.randrange(120))
@@ -108,7 +108,7 @@ async def nack_is_obeyed_while_nothing_is_served(dut: Any) -> None:
     await bench.write(phases[1])
     assert not await bench.access.read("STATUS") & 1
     back.change = None
-    about = {"circuit": PROTOCOL.control, "phase": 0, "sequence": 1}
+    about = {"circuit": CONTROL, "phase": 0, "sequence": 1}
     back.put(bench.codec.pack(kind=nack, **about))
     await bench.drain()
     sent = [bench.codec.unpack(one.flit) for one in bench.data(bench.outputs[1])]

@@ -14,7 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.endpoint.terminator import SEND_CYCLES
 from fred_hw.per_class import per_class
-from fred_hw.protocol import HEADER_FIELDS, KINDS
+from fred_hw.protocol import CONTROL, HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.measurements import count_flits, record
@@ -288,7 +288,7 @@ async def a_flit_without_buffer_space_is_an_error(dut: Any) -> None:
         numbers = {
             name: own[name] + step for name, step in (("sequence", 1), ("link_sequence", MOST))
         }
-        fields = own | numbers | {"credit_circuit": codec.control}
+        fields = own | numbers | {"credit_circuit": CONTROL}
         bench.lines[0].put(codec.pack(data, **fields))
     await bench.until(lambda: bench.strobes[1]["error"] > 0, 100)
     sink.pause = False

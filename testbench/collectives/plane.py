@@ -9,6 +9,7 @@ from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Descriptor
 from fred_hw.ace.steps import EndpointProgram, Step
 from fred_hw.control.switch_map import switch_map
+from fred_hw.link.axis import USER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import CONTROLLERS, WaferSpec
@@ -150,9 +151,9 @@ _LINE = """
 module wafer_link #(parameter BITS = 8, NUMBER = 0, PACE = 1) (
   input clk,
   input [BITS-1:0] s_axis_tdata, input s_axis_tvalid, output s_axis_tready, input s_axis_tlast,
-  input [87:0] s_axis_tuser,
+  input [@USER@-1:0] s_axis_tuser,
   output [BITS-1:0] m_axis_tdata, output m_axis_tvalid, input m_axis_tready, output m_axis_tlast,
-  output [87:0] m_axis_tuser
+  output [@USER@-1:0] m_axis_tuser
 );
   reg [31:0] faults = 0, seed = 1, busy = 0; // for so many cycles it takes no flit
   assign s_axis_tready = busy == 0;
@@ -160,7 +161,7 @@ module wafer_link #(parameter BITS = 8, NUMBER = 0, PACE = 1) (
   always @(posedge clk) busy <= taken === 1'b1 ? PACE - 1 : busy == 0 ? 0 : busy - 1;
   initial if ($value$plusargs("faults=%d", faults)) ;
   initial if ($value$plusargs("seed=%d", seed)) ;
-  line #(.WIDTH(BITS + 88), .CYCLES(@CYCLES@)) line (.clk(clk), .faults(faults),
+  line #(.WIDTH(BITS + @USER@), .CYCLES(@CYCLES@)) line (.clk(clk), .faults(faults),
     .seed(seed + NUMBER * 7919), .valid(taken), .flit({s_axis_tuser, s_axis_tdata}),
     .out_valid(m_axis_tvalid), .out_flit({m_axis_tuser, m_axis_tdata}));
   assign m_axis_tlast = 1'b0;
@@ -205,7 +206,8 @@ def bench(
 
 def line_text(size: Sizes) -> str:
     """Return the module ``wafer_link``, a link direction with delay, and its dependencies."""
-    return MODELS.read_text() + _LINE.replace("@CYCLES@", str(size.link_cycles))
+    line = _LINE.replace("@CYCLES@", str(size.link_cycles)).replace("@USER@", str(USER_BITS))
+    return MODELS.read_text() + line
 
 
 def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
@@ -214,7 +216,7 @@ def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
     pins = []
     for address in range(wafer.endpoints, plane.addresses):
         pins += [f".io{address}_s_axis_{w}(0), " for w in ("tdata", "tvalid", "tlast")]
-        pins += [f".io{address}_s_axis_tuser(88'd0), .io{address}_m_axis_tready(1'b1),\n"]
+        pins += [f".io{address}_s_axis_tuser({USER_BITS}'d0), .io{address}_m_axis_tready(1'b1),\n"]
     slaves = [(one.name, switch_map(one.spec).address_bits) for one in plane.units]
     top = f"{wafer.name} plane ({''.join(pins)}"
     ends = [plane.end_name(address) for address in range(wafer.endpoints)]

@@ -319,7 +319,8 @@ private:
             packet_ = Header{};
             if (flow.next < flow.begun) flow.again();
             else if (sizes_.chooses && !flow.in_flight()) choose(flow);
-            packet_.kind = flow.alternate ? unsigned{ALTERNATE} : unsigned{DATA};
+            packet_.kind = DATA;
+            packet_.alternate = flow.alternate;
             packet_.circuit = k;
             name(packet_, flow);
             packet_.sequence = flow.next & sequences_;
@@ -433,7 +434,7 @@ public:
             c.limit = h.credit_limit;
         }
         if (h.kind == ACK || h.kind == NACK || h.kind == CREDIT) crowding_ = crowding_of(h);
-        if (h.kind == DATA || (h.kind == ALTERNATE && sizes_.chooses)) {
+        if (h.kind == DATA) {
             receive_data(h, data);
         } else if (h.kind == ACK || h.kind == NACK) {
             if (Sending* flow = current(sending(h), h)) receive_answer(*flow, h);
@@ -479,7 +480,7 @@ public:
         } else {
             return false;
         }
-        ++counts_.sent[h.kind == ALTERNATE ? DATA : h.kind];
+        ++counts_.sent[h.kind];
         return true;
     }
 };

@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 
 from fred_hw.protocol import (
-    ALTERNATE,
+    CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
     HEADER_BITS,
+    HEADER_FIELDS,
     KINDS,
+    PROTOCOL_VERSION,
     Kind,
     absent_fields,
 )
@@ -24,7 +26,6 @@ from .protocol_header import FIELDS, SIZES, protocol_header, protocol_sizes
 __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library", "fitting"]
 
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
-CARRYING = (DATA, ALTERNATE)
 
 _SOURCES = ("endpoint.cpp", "endpoint.hpp", "flows.hpp")
 
@@ -83,16 +84,10 @@ class FlitCodec:
     spec : SwitchSpec
         Sizes.
 
-    Attributes
-    ----------
-    control : int
-        Number of the buffer that control flits name, and credits for none.
     """
 
     def __init__(self, spec: SwitchSpec) -> None:
         self._spec, self._bytes = spec, spec.data_width // 8
-        self._places = spec.protocol.header
-        self.control = spec.protocol.control
 
     def crc(self, header: int, data: int) -> int:
         """Return the computed CRC of a flit."""
@@ -100,34 +95,35 @@ class FlitCodec:
         return crc32c(content)
 
     def pack(self, data: int = 0, **fields: int) -> Flit:
-        """Return a flit; missing fields are 0, except that ``credit_circuit`` is none."""
-        fields = {"credit_circuit": self.control, **fields}
-        unknown = fields.keys() - self._places.keys()
+        """Return a flit of this version; missing fields are 0, but ``credit_circuit`` is none."""
+        fields = {"version": PROTOCOL_VERSION, "credit_circuit": CONTROL, **fields}
+        unknown = fields.keys() - HEADER_FIELDS.keys()
         if unknown:
             raise ValueError(f"fields must be of {', '.join(FIELDS)}, not {sorted(unknown)}")
         header = 0
         for name, value in fields.items():
-            low, bits = self._places[name]
+            low, bits = HEADER_FIELDS[name]
             header |= (value & ((1 << bits) - 1)) << low
-        carries = fields.get("kind", DATA) in CARRYING
+        carries = fields.get("kind", DATA) == DATA
         last = not carries or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
     def handshake(self, **fields: int) -> Flit:
         """Return the handshake of a compatible endpoint; fields can make it incompatible."""
-        return self.pack(kind=Kind.HANDSHAKE, circuit=self.control, **fitting(self._spec) | fields)
+        return self.pack(kind=Kind.HANDSHAKE, circuit=CONTROL, **fitting(self._spec) | fields)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
         """Return the fields of a flit; fields that it lacks are 0."""
         fields = {
             name: flit.header >> low & ((1 << bits) - 1)
-            for name, (low, bits) in self._places.items()
+            for name, (low, bits) in HEADER_FIELDS.items()
         }
         return fields | dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
 
     def is_good(self, flit: Flit) -> bool:
-        """Return whether the CRC is valid."""
-        return flit.crc == self.crc(flit.header, flit.data)
+        """Return whether the CRC is valid, and the flit of this version."""
+        version = self.unpack(flit)["version"]
+        return version == PROTOCOL_VERSION and flit.crc == self.crc(flit.header, flit.data)
 
 
 def fitting(spec: SwitchSpec) -> dict[str, int]:
@@ -326,14 +322,12 @@ class Endpoint:
             self._refused += 1
             return
         header = _Header(**self.codec.unpack(flit))
-        assert header.circuit < self.codec.control or header.kind not in (*CARRYING, SYNC), (
-            f"{flit} has no circuit"
-        )
+        assert header.circuit < CONTROL or header.kind not in (DATA, SYNC), f"{flit} has no circuit"
         self._port.came, self._port.comes = header, True
 
     def _take(self, header: _Header, data: int) -> None:
         """Store received data."""
-        if header.kind not in (*CARRYING, ASK) or not self._port.mine:
+        if header.kind not in (DATA, ASK) or not self._port.mine:
             return
         online = self.spec.protocol.online
         flow = (online, header.source) if header.unicast else (header.phase, 0)
@@ -349,7 +343,7 @@ class Endpoint:
     def _give(self, header: _Header) -> Flit:
         """Return the outgoing flit."""
         fields, data = {name: getattr(header, name) for name in FIELDS}, 0
-        if header.kind in CARRYING:
+        if header.kind == DATA:
             if header.index == 0:
                 online = self.spec.protocol.online
                 flow = (online, header.destination) if header.unicast else (header.phase, 0)

@@ -15,8 +15,6 @@ struct Header {
 #undef FIELD
 };
 
-inline bool carries(unsigned kind) { return kind == DATA || kind == ALTERNATE; }
-
 // Load of the outputs of a router, which it reports with acks, nacks and credits: see
 // fred_hw/link/crowding.py.
 constexpr unsigned BLOCKED = 8;

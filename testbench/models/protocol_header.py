@@ -2,12 +2,13 @@
 
 from fred_hw.protocol import (
     ADDRESSES,
-    ALTERNATE,
+    CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
     HEADER_BITS,
     HEADER_FIELDS,
     KINDS,
+    PROTOCOL_VERSION,
     Kind,
     ProtocolSpec,
     absent_fields,
@@ -44,7 +45,7 @@ def protocol_header(protocol: ProtocolSpec) -> str:
     Parameters
     ----------
     protocol : ProtocolSpec
-        Link layer, whose virtual channels determine the places of fields.
+        Link layer, whose virtual channels have buffers.
     """
     constants = {
         "HEADER_BITS": HEADER_BITS,
@@ -52,18 +53,15 @@ def protocol_header(protocol: ProtocolSpec) -> str:
         "CRC_REFLECTED": CRC_REFLECTED,
         "ADDRESSES": ADDRESSES,
         "CIRCUITS": len(protocol.buffers),
-        "CONTROL": protocol.control,
+        "CONTROL": CONTROL,
         "KINDS": len(KINDS),
-        "ALTERNATE": ALTERNATE,
     }
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)
     # A flit without a virtual channel belongs to the control channel.
-    places = protocol.header.items()
-    fields = [
-        f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
-        for name, (low, bits) in places
-    ]
+    first = {"version": PROTOCOL_VERSION, "circuit": CONTROL, "credit_circuit": CONTROL}
+    places = HEADER_FIELDS.items()
+    fields = [f"FIELD({name}, {low}, {bits}, {first.get(name, 0)})" for name, (low, bits) in places]
     absent = {
         "HANDSHAKES": absent_fields(Kind.HANDSHAKE, 0),
         "UNICASTS": absent_fields(Kind.DATA, 1),

@@ -83,7 +83,7 @@ public:
 inline const Crc crc_of;
 
 // Whether a flit is the last one of its packet.
-inline bool ends(const Header& h) { return !carries(h.kind) || h.index == h.last; }
+inline bool ends(const Header& h) { return h.kind != DATA || h.index == h.last; }
 
 // What a sound sender puts on a link.
 inline Flit flit_of(const Header& h, uint64_t data) {

@@ -133,7 +133,7 @@ class LinkBench : ClockedTop {
     void check_route(unsigned end, const Header& h) {
         Sending& flow = watches_[end].unicasts;
         const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK;
-        const bool alternate = h.kind == ALTERNATE;
+        const bool alternate = h.alternate;
         // One that has just been acked may be on its way here.
         const uint64_t number = flow.base + ahead - (ahead > WINDOW_PACKETS ? SEQUENCE_MASK + 1 : 0);
         if (number < flow.begun) flow.again();
@@ -156,10 +156,10 @@ class LinkBench : ClockedTop {
         Header h;
         if (watch.check(flit, h, end, now_, rules_) == Watch::STOMPED)
             rules_.violation(now_, end, "a source that spoils a flit");
-        if (h.kind <= HANDSHAKE || h.kind == ALTERNATE) ++watch.kinds[h.kind == ALTERNATE ? DATA : h.kind];
+        if (h.kind <= HANDSHAKE) ++watch.kinds[h.kind];
         if (h.kind == ASK) rules_.violation(now_, end, "a source that asks");
-        if (CHOOSES && h.unicast && carries(h.kind) && h.index == 0) check_route(end, h);
-        if (carries(h.kind) && h.index == 0 && h.circuit < CIRCUITS) {
+        if (CHOOSES && h.unicast && h.kind == DATA && h.index == 0) check_route(end, h);
+        if (h.kind == DATA && h.index == 0 && h.circuit < CIRCUITS) {
             const unsigned space = (watch.limits[h.circuit] - h.link_sequence) & LINK_SEQUENCE_MASK;
             if (space <= h.last || space > BUFFER_FLITS)
                 rules_.violation(now_, end, "no credit for link sequence number %u", h.link_sequence);

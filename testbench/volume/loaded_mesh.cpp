@@ -156,7 +156,7 @@ public:
             totals_.wrong += !options_.faults || flit.crc != ~crc;
             return;
         }
-        if (carries(h.kind))
+        if (h.kind == DATA)
             totals_.wrong += !receiving(h) || !is_mine(h) || (!options_.faults && !is_next(h));
         Endpoint::receive(now, h, flit.data);
     }

@@ -71,12 +71,12 @@ public:
         const bool zero = unpack(flit.header, h);
         if (!good && !stomped) rules.violation(now, port, "CRC %x, want %x", flit.crc, crc);
         if (!zero) rules.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > HANDSHAKE && !(CHOOSES && h.kind == ALTERNATE)) rules.violation(now, port, "kind %u", h.kind);
+        if (h.kind > HANDSHAKE) rules.violation(now, port, "kind %u", h.kind);
         if (flit.last != ends(h) && good)
             rules.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
         if (good) check_limit(h, port, now, rules);
         const Verdict verdict = good ? GOOD : stomped ? STOMPED : BAD;
-        if (carries(h.kind)) {
+        if (h.kind == DATA) {
             check_data(h, stomped, port, now, rules);
             return verdict;
         }

@@ -1,5 +1,6 @@
 """Preemption at each position of a packet, and retransmission in each state of the scheduler."""
 
+from fred_hw.link.message import message_layout
 from fred_hw.protocol import Kind
 from fred_hw.switch.acknowledger import STATES, Acknowledger
 from fred_hw.switch.core import SwitchCore
@@ -60,8 +61,8 @@ def _core(unit: SwitchCore) -> Points:
 @watches(Acknowledger)
 def _acknowledger(unit: Acknowledger) -> Points:
     """Return a point for a nack that arrives in each state after the reset."""
-    low, bits = unit.spec.protocol.header["kind"]
-    kind = f"[{low + bits - 1}:{low}]"
+    place = message_layout(unit.spec)["kind"]
+    kind = f"[{place.offset + place.width - 1}:{place.offset}]"
     nacks = " || ".join(
         f"(message__{k}__valid && message__{k}__payload{kind} == {int(Kind.NACK)})"
         for k in range(unit.spec.ports)

@@ -63,7 +63,7 @@ def _updates_assumed(c: Harness, u: Any) -> None:
     c.m.d.sync += [asked.eq(halt.asked), done.eq(update.write), number.eq(halt.number)]
     c.assume(~update.write | (halt.asked & halt.stands & (update.number == halt.number)))
     c.assume(Mux(done, ~halt.asked, ~asked | (halt.asked & (halt.number == number))))
-    c.assume(update.circuit < _PROTOCOL.control)
+    c.assume(update.circuit < len(_PROTOCOL.buffers))
 
 
 @broken(Scheduler, {})
@@ -145,7 +145,7 @@ def scheduler_wait_is_bounded(c: Harness, u: Any) -> None:
     # A packet has two flits at most.
     c.assume(~(packets.busy & service.runs))
     c.assume(~(u.claims.any() | u.holds.any()))
-    for circuit in range(_PROTOCOL.control):
+    for circuit in range(len(_PROTOCOL.buffers)):
         c.assume(~service.ran[circuit] | any_of(own.waiting[circuit] for own in u.ports))
     # The dispatcher starts the most urgent unicast that is ready.
     urgent_unicast = any_of(

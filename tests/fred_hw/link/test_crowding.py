@@ -10,7 +10,7 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.framer import Framer
 from fred_hw.link.header import header_layout
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import ALTERNATE, HEADER_FIELDS, Kind
+from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import FRAMED, LINK, framed_flit, link_flit
@@ -53,7 +53,7 @@ def test_data_carries_its_route_and_nothing_else(alternate: int) -> None:
     frame |= {"descriptor.alternate": alternate}
     given = {f"i.payload.frame.{k}": v for k, v in frame.items()}
     fields = framed(**given, **{"i.valid": 1, "i.payload.crc": CODEC.crc(0, 0)})
-    assert fields["kind"] == (ALTERNATE if alternate else Kind.DATA)
+    assert (fields["kind"], fields["alternate"]) == (Kind.DATA, alternate)
     assert (fields["index"], fields["last"], fields["link_sequence"]) == (1, 2, 4)
 
 
@@ -64,8 +64,8 @@ def deframed(flits: list[Flit], watch: list[str], spec: Any = SPEC) -> list[Any]
 
 def test_what_a_router_tells_is_seen_a_cycle_later_and_not_in_flits_that_tell_nothing() -> None:
     kinds = [Kind.ACK, Kind.CREDIT, Kind.NACK, Kind.SYNC]
-    flits = [CODEC.pack(kind=kind, circuit=CODEC.control, **TOLD) for kind in kinds]
-    flits += [CODEC.pack(kind=kind, circuit=0, **ENDS) for kind in (Kind.DATA, ALTERNATE)]
+    flits = [CODEC.pack(kind=kind, circuit=CONTROL, **TOLD) for kind in kinds]
+    flits += [CODEC.pack(kind=Kind.DATA, circuit=0, alternate=k, **ENDS) for k in (0, 1)]
     names = [f"crowding.payload.{name}" for name in COUNTS]
     seen = deframed(flits, ["crowding.valid", *names])
     assert [one[0] for one in seen] == [1, 1, 1, 0, 0, 0]
@@ -73,24 +73,24 @@ def test_what_a_router_tells_is_seen_a_cycle_later_and_not_in_flits_that_tell_no
 
 
 def test_a_flit_that_is_damaged_tells_nothing() -> None:
-    flit = CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, **TOLD)
+    flit = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, **TOLD)
     assert deframed([Flit(flit.header ^ 1 << 36, 0, flit.crc)], ["crowding.valid"]) == [0]
 
 
 def test_a_packet_goes_one_way_with_all_its_flits() -> None:
     one, two = (
-        [CODEC.pack(kind=kind, circuit=0, index=k, last=1, **ENDS) for k in range(2)]
-        for kind in (ALTERNATE, Kind.DATA)
+        [CODEC.pack(circuit=0, index=k, last=1, alternate=alternate, **ENDS) for k in range(2)]
+        for alternate in (1, 0)
     )
     watch = ["o[0].valid", "o[0].word.descriptor.alternate", "dropped", "kind_error"]
     assert deframed(one, watch) == [(1, 1, 0, 0), (1, 1, 0, 0)]
     assert deframed([one[0], two[1]], watch) == [(1, 1, 0, 0), (0, 0, 1, 0)]
 
 
-def test_elsewhere_no_such_kind_exists() -> None:
+def test_the_bit_means_nothing_on_other_links() -> None:
     codec = FlitCodec(LINK)
-    flits = [codec.pack(kind=ALTERNATE, circuit=0, **ENDS)]
-    assert deframed(flits, ["o[0].valid", "kind_error"], LINK) == [(0, 1)]
+    flits = [codec.pack(circuit=0, alternate=1, **ENDS)]
+    assert deframed(flits, ["o[0].valid", "dropped", "kind_error"], LINK) == [(1, 0, 0)]
 
 
 def test_ends_that_know_another_mesh_refuse_each_other() -> None:
@@ -101,8 +101,7 @@ def test_ends_that_know_another_mesh_refuse_each_other() -> None:
 
 
 def test_places_are_free_in_messages() -> None:
-    header = Signal(header_layout(SPEC.protocol))
+    header = Signal(header_layout())
     for field, low in CROWDING_PLACES.values():
         assert low + CROWDING_BITS <= len(header[field])
         assert field not in ("sequence", "destination", "source", "credit_limit", "credit_circuit")
-    assert 1 << HEADER_FIELDS["kind"].bits > ALTERNATE

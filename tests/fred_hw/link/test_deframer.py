@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.link.credits import link_sequence_bits
 from fred_hw.link.deframer import PACKET_FIELDS, Deframer
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, HANDSHAKE, LINK, link_flit
@@ -60,7 +60,7 @@ def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circu
 def test_latency_of_messages_is_a_cycle() -> None:
     said = [("kind", int(kind)) for kind in (Kind.ACK, Kind.NACK, Kind.ASK)]
     flits = [
-        CODEC.pack(kind=kind, circuit=CODEC.control, phase=1, sequence=k, generation=k + 1)
+        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, sequence=k, generation=k + 1)
         for k, (_, kind) in enumerate(said)
     ]
     names = [f"message.payload.{name}" for name in ("kind", "phase", "sequence", "generation")]
@@ -74,7 +74,7 @@ def test_latency_of_messages_is_a_cycle() -> None:
 @pytest.mark.parametrize("kind", [Kind.DATA, Kind.ACK])
 def test_a_unicast_has_the_phase_of_unicasts_and_keeps_its_addresses(kind: Kind) -> None:
     ends = {"destination": 127, "source": 96}
-    circuit = MP if kind == Kind.DATA else CODEC.control
+    circuit = MP if kind == Kind.DATA else CONTROL
     flit = CODEC.pack(kind=kind, circuit=circuit, unicast=1, sequence=9, **ends)
     known = "o[0].word.descriptor" if kind == Kind.DATA else "message.payload"
     names = ("phase", "generation", *ends, "sequence")
@@ -89,7 +89,7 @@ def test_a_phase_that_there_is_not_is_none(phase: int) -> None:
 
 
 def test_latency_of_grants_is_a_cycle() -> None:
-    flit = CODEC.pack(kind=Kind.CREDIT, circuit=CODEC.control, credit_circuit=PP, credit_limit=5)
+    flit = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
     names = [f"credit.grant.{name}" for name in ("valid", "circuit", "limit")]
     seen = run([flit, packet(1)[0], None], names)
     assert (seen[0][0], seen[1], seen[2][0]) == (0, (1, PP, 5), 0)
@@ -167,7 +167,7 @@ def test_a_packet_that_begins_again_is_dropped() -> None:
 
 
 def test_a_wrong_crc_is_dropped_and_tells_nothing() -> None:
-    flits = [*packet(1), CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, credit_circuit=PP)]
+    flits = [*packet(1), CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=PP)]
     wrong = [replace(flit, crc=flit.crc ^ 2) for flit in flits]
     watch = ["came", "dropped", "message.valid", "credit.grant.valid"]
     assert run([*wrong, None], watch)[1:] == [(0, 1, 0, 0)] * 2
@@ -184,9 +184,9 @@ def test_a_queue_that_is_not_ready_loses_the_flit_in_the_same_cycle() -> None:
     ("fields", "error"),
     [
         ({"kind": 7}, "kind_error"),
-        ({"kind": Kind.DATA, "circuit": CODEC.control}, "kind_error"),
-        ({"kind": Kind.SYNC, "circuit": CODEC.control}, "kind_error"),
-        ({"kind": Kind.ACK, "circuit": CODEC.control, "phase": 5}, "kind_error"),
+        ({"kind": Kind.DATA, "circuit": CONTROL}, "kind_error"),
+        ({"kind": Kind.SYNC, "circuit": CONTROL}, "kind_error"),
+        ({"kind": Kind.ACK, "circuit": CONTROL, "phase": 5}, "kind_error"),
         ({"kind": Kind.DATA, "index": 2, "last": 1}, "length_error"),
     ],
     ids=["kind", "data", "sync", "phase", "length"],
@@ -220,7 +220,7 @@ def test_reset_forgets_the_packet_and_all_link_sequences(
 
 def test_while_a_link_is_down_only_handshakes_count() -> None:
     handshake = CODEC.handshake(**HANDSHAKE)
-    ack = CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, credit_circuit=MP, credit_limit=3)
+    ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=MP, credit_limit=3)
     broken = replace(handshake, crc=handshake.crc ^ 1)
     watch = ["handshake.valid", "message.valid", "credit.grant.valid", *VALID, "dropped", "came"]
     flits = [handshake, ack, *packet(2), broken, None, None]

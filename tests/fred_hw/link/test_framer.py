@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.link.framer import Framer
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, FRAMED, HANDSHAKE, LINK, STOMP, framed_flit
@@ -63,13 +63,13 @@ def test_a_unicast_and_what_is_said_of_one_have_addresses_in_place_of_a_phase() 
     _, flits = run([message(Kind.ACK, 6) | said, offered(9) | told])
     rest = {name: value for name, value in FIELDS.items() if name not in ("phase", "generation")}
     assert flits == [
-        CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, unicast=1, sequence=6, **ends),
+        CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, sequence=6, **ends),
         CODEC.pack(9, unicast=1, **rest, **ends),
     ]
 
 
 def test_a_message_leaves_in_the_same_cycle_before_data() -> None:
-    said = {"kind": Kind.NACK, "circuit": CODEC.control, "phase": 1, "sequence": 6, "generation": 2}
+    said = {"kind": Kind.NACK, "circuit": CONTROL, "phase": 1, "sequence": 6, "generation": 2}
     readies, flits = run([offered(9) | message(Kind.NACK, 6), offered(9)])
     assert flits == [CODEC.pack(**said), CODEC.pack(9, **FIELDS)]
     assert readies == [(0, 1), (1, 0)]
@@ -91,7 +91,7 @@ def test_the_end_of_a_bad_packet_has_its_crc_inverted() -> None:
 
 def test_latency_of_a_limit_that_changed_is_a_cycle() -> None:
     _, flits = run([{"here.limit[1]": 5}] * 4)
-    told = CODEC.pack(kind=Kind.CREDIT, circuit=CODEC.control, credit_circuit=PP, credit_limit=5)
+    told = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
     assert flits == [None, told, None, None]
 
 
@@ -129,7 +129,7 @@ def test_limits_that_change_all_the_time_are_told_in_turn() -> None:
 
 def test_a_limit_that_is_asked_for_is_told_though_it_has_not_changed() -> None:
     _, flits = run([{"here.synced": 1 << PP}, {}, {}, {}])
-    told = CODEC.pack(kind=Kind.CREDIT, circuit=CODEC.control, credit_circuit=PP, credit_limit=MOST)
+    told = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=MOST)
     assert flits == [None, None, told, None]
 
 

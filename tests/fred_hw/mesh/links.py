@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.specs import MESH
 
@@ -44,14 +44,14 @@ def greeting(numbers: Sequence[int], mesh: MeshSpec = MESH) -> list[dict[str, in
     """Return how neighbours greet, and tell of their space."""
     space = mesh.protocol.buffer_flits
     about = {
-        "circuit": CODEC.control,
+        "circuit": CONTROL,
         "session_id": 9,
         "peer_known": 1,
         "up": 1,
         "digest": mesh.link.digest,
     }
-    told = {"kind": Kind.CREDIT, "circuit": CODEC.control, "credit_limit": space}
-    limits = [CODEC.pack(**told, credit_circuit=k) for k in range(CODEC.control)]
+    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": space}
+    limits = [CODEC.pack(**told, credit_circuit=k) for k in range(len(MESH.protocol.buffers))]
     said = [CODEC.pack(kind=Kind.HANDSHAKE, **about), *[None] * 9, *limits, *[None] * 8]
     every = [on_axis(number, said) for number in numbers]
     return [{k: v for one in cycle for k, v in one.items()} for cycle in zip(*every, strict=True)]

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
-from fred_hw.protocol import HEADER_BITS, Kind
+from fred_hw.protocol import CONTROL, HEADER_BITS, Kind
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data
@@ -42,7 +42,7 @@ def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
 
 @pytest.mark.slow
 def test_latency_of_a_message_is_four_cycles() -> None:
-    ack = CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, unicast=1, destination=2, sequence=7)
+    ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, destination=2, sequence=7)
     assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(4, 0)]
 
 
@@ -79,7 +79,7 @@ def test_two_ports_to_one_take_turns_by_packets() -> None:
 
 
 def test_errors_are_told_by_kind() -> None:
-    bad = [CODEC.pack(kind=7, circuit=CODEC.control), None, *packet(1, 99)]
+    bad = [CODEC.pack(kind=7, circuit=CONTROL), None, *packet(1, 99)]
     found = seen(on_axis(LOCAL, bad), ["errors", "dropped"])
     assert [one for one in found if any(one)] == [
         (1 << ERRORS.index("kind"), 0),
@@ -107,7 +107,7 @@ ADAPTIVE = MESH.with_changes(routing="odd_even_adaptive")
 def test_neighbours_are_told_how_crowded_each_way_out_is() -> None:
     """Let two packets wait for the east without space, then one go west, as a credit reports."""
     codec = FlitCodec(ADAPTIVE.link)
-    none = codec.pack(kind=Kind.CREDIT, circuit=codec.control, credit_circuit=0, credit_limit=0)
+    none = codec.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=0, credit_limit=0)
 
     def unicast(destination: int, link_sequence: int, circuit: int = 0) -> Flit:
         about = {"unicast": 1, "destination": destination, "link_sequence": link_sequence}
@@ -141,7 +141,7 @@ EDGE, WITHIN = 2, 1
 def greeted(spec: SwitchSpec, codec: FlitCodec) -> list[Flit | None]:
     """Return how a neighbour of a torus greets, and grants space to each buffer."""
     about = {
-        "circuit": codec.control,
+        "circuit": CONTROL,
         "session_id": 9,
         "peer_known": 1,
         "up": 1,
@@ -150,11 +150,11 @@ def greeted(spec: SwitchSpec, codec: FlitCodec) -> list[Flit | None]:
     limits = [
         codec.pack(
             kind=Kind.CREDIT,
-            circuit=codec.control,
+            circuit=CONTROL,
             credit_limit=spec.protocol.buffer_flits,
             credit_circuit=k,
         )
-        for k in range(codec.control)
+        for k in range(len(spec.protocol.buffers))
     ]
     return [codec.pack(kind=Kind.HANDSHAKE, **about), *[None] * 9, *limits, *[None] * 8]
 

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.router_input import RouterInput
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.mesh.links import CODEC, packet
 from tests.fred_hw.simulation import trace
@@ -52,7 +52,7 @@ def test_throughput_is_a_flit_per_cycle_on_any_circuit() -> None:
 
 
 def test_messages_go_by_the_way_of_their_destination() -> None:
-    ack = {"kind": Kind.ACK, "circuit": CODEC.control, "unicast": 1, "sequence": 7}
+    ack = {"kind": Kind.ACK, "circuit": CONTROL, "unicast": 1, "sequence": 7}
     flits = [CODEC.pack(**ack, destination=address) for address in (0, 1)]
     found = seen([*flits, None], ["message.valid", "exit", "message.payload.sequence"], {})
     assert found == [(0, 0, 0), (1, LOCAL, 7), (1, EAST, 7)]
@@ -63,8 +63,8 @@ def test_messages_go_by_the_way_of_their_destination() -> None:
     [
         packet(1, MESH.plan.addresses),
         [CODEC.pack(1, kind=Kind.DATA, phase=0)],
-        [CODEC.pack(kind=Kind.ACK, circuit=CODEC.control, phase=0)],
-        [CODEC.pack(kind=Kind.NACK, circuit=CODEC.control, unicast=1, destination=127)],
+        [CODEC.pack(kind=Kind.ACK, circuit=CONTROL, phase=0)],
+        [CODEC.pack(kind=Kind.NACK, circuit=CONTROL, unicast=1, destination=127)],
     ],
     ids=["packet to nowhere", "packet of a phase", "ack of a phase", "nack to nowhere"],
 )

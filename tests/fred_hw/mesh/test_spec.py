@@ -65,13 +65,6 @@ def test_names_tell_meshes_apart() -> None:
         ({"controllers": True}, "controllers: must be false with wrap, not true"),
         ({"width": 2}, "width: must be 1 or at least 3 with wrap, not 2"),
         ({"height": 2}, "height: must be 1 or at least 3 with wrap, not 2"),
-        (
-            {"protocol": {"packet_flits": 8, "buffer_packets": 16, "round_trip_cycles": 8}},
-            (
-                "protocol.buffer_packets: must be 15 or less in packets of 8 flits on links of 2 "
-                "virtual channels per class, not 16"
-            ),
-        ),
     ],
 )
 def test_a_torus_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -12,7 +12,7 @@ from fred_hw.control import events
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import COUNTERS, PORT_COUNTERS
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch import core
 from fred_hw.switch.core import SwitchCore
 from testbench.models.endpoint import Flit, FlitCodec
@@ -194,7 +194,7 @@ def test_a_control_message_that_is_lost_is_counted_at_its_port() -> None:
     cycles: list[dict[str, int]] = [{}] * 10
     for number in range(asks):
         ends = {"destination": address_of(1), "source": 100 + number}
-        ask = codec.pack(0, kind=Kind.ASK, circuit=codec.control, unicast=1, **ends)
+        ask = codec.pack(0, kind=Kind.ASK, circuit=CONTROL, unicast=1, **ends)
         cycles += [*on_port(0, [ask]), {}, {}]
     inputs = [ROUTES_OF_PAIR | one for one in [*cycles, *[{}] * 20]]
     dropped = trace(SwitchCore(spec=PAIR), inputs, ["counts.dropped"])
@@ -226,7 +226,7 @@ def test_counters_say_how_many_there_were_at_each_port(
         setup += [write] * 12 + [{}] * 5
     less = [one for k in range(2 + behind) for one in packet(k, phase=2, circuit=2)]
     urgent = packet(0, phase=1, circuit=0)
-    nack = FlitCodec(PAIR).pack(kind=Kind.NACK, circuit=PAIR.protocol.control, phase=2, sequence=1)
+    nack = FlitCodec(PAIR).pack(kind=Kind.NACK, circuit=CONTROL, phase=2, sequence=1)
     cycles = [*less[: 2 * FLITS], *[{}] * pause, *urgent, *less[2 * FLITS :], *[{}] * 60]
     cycles += [*on_port(1, [nack]), *[{}] * 20, *urgent, *[{}] * 20]
     inputs = [{"o[1].ready": 1} | ROUTES_OF_PAIR | cycle for cycle in [*setup, *cycles]]

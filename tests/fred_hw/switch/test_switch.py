@@ -4,7 +4,7 @@ import pytest
 
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from testbench.models.endpoint import FlitCodec
 from tests.fred_hw.simulation import trace
@@ -29,9 +29,9 @@ def packet(number: int) -> list[dict[str, int]]:
 
 def greeting() -> list[dict[str, int]]:
     """Return how both neighbours greet the switch, and tell it of their space."""
-    codec, space = FlitCodec(PAIR), PAIR.protocol.buffer_flits
-    told = {"kind": Kind.CREDIT, "circuit": codec.control, "credit_limit": space}
-    limits = [codec.pack(**told, credit_circuit=k) for k in range(codec.control)]
+    codec, protocol = FlitCodec(PAIR), PAIR.protocol
+    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": protocol.buffer_flits}
+    limits = [codec.pack(**told, credit_circuit=k) for k in range(len(protocol.buffers))]
     said = [codec.handshake(session_id=9, peer_known=1, up=1), *[None] * 9, *limits]
     return [
         {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}

@@ -110,7 +110,7 @@ def top(design: Design) -> str:
 @EACH
 def test_fields_of_headers_are_where_the_manifest_has_them(level: str) -> None:
     design = design_of(level)
-    fields = header_fields(design.spec.protocol)
+    fields = header_fields()
     for kind in ("phase", "unicast", "handshake"):
         body = re.search(rf"packed {{\n((?:    .*\n)*?)  }} {kind}_header_t;", package(design))
         assert body

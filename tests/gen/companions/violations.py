@@ -6,7 +6,7 @@ from dataclasses import replace
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.control.registers import RegisterMap
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
@@ -48,7 +48,7 @@ class _Link:
 
     def control(self, kind: Kind, payload: int = 0, **fields: int) -> Flit:
         """Return a control flit."""
-        return self.codec.pack(payload, **{"kind": kind, "circuit": self.codec.control} | fields)
+        return self.codec.pack(payload, **{"kind": kind, "circuit": CONTROL} | fields)
 
     def handshake(self, **fields: int) -> dict[str, int]:
         """Return the pins of a handshake of the neighbour."""
@@ -68,7 +68,7 @@ class _Link:
         """Return the start of a session, with space for 20 flits on each virtual channel."""
         return [
             *self.answered(),
-            *(self.limit(circuit, 20) for circuit in range(self.codec.control)),
+            *(self.limit(circuit, 20) for circuit in range(len(self.spec.protocol.buffers))),
         ]
 
 
@@ -88,7 +88,7 @@ def _link_violations(link: _Link) -> dict[str, list[Cycles]]:
         "link_tlast": [[*up, put(replace(ack, last=False))], [*up, put(replace(flit, last=False))]],
         "link_index": [[*up, put(data(last=protocol.packet_flits))]],
         "link_digest": [[*up, link.handshake(digest=link.spec.digest ^ 1)]],
-        "link_kind": [[*up, put(link.codec.pack(kind=7, circuit=link.codec.control))]],
+        "link_kind": [[*up, put(link.codec.pack(kind=7, circuit=CONTROL))]],
         "link_phase": [
             [*up, put(data(phase=protocol.phases, last=0))],
             [*up, put(control(Kind.ASK, phase=protocol.phases))],

@@ -282,8 +282,8 @@ def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
 def test_all_ports_run_at_full_rate() -> None:
     result = run_flows(LINK, [(0, range(4), range(4))], [Burst(0, 3000)])
     for port in range(4):
-        assert payload_share(result["in"][port]["rate"]) >= 0.97
-        assert payload_share(result["out"][port]["rate"]) >= 0.97
+        assert payload_share(result["in"][port]["rate"]) >= 0.968
+        assert payload_share(result["out"][port]["rate"]) >= 0.968
     assert result["resent"] == 0
 
 

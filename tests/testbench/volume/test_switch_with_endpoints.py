@@ -98,7 +98,7 @@ def test_phases_that_take_turns_on_a_circuit(made: Made, seed: int) -> None:
 def test_collectives_on_all_circuits_fill_the_links(made: Made) -> None:
     result = run_right(made, tables(made.spec, 0)[0], Load(packets=4_000, full=True))
     # Of all cycles, those of the first flits on their way and of the last acks among them.
-    assert payload_share(result["flits"] / made.spec.ports / result["span_cycles"]) >= 0.97
+    assert payload_share(result["flits"] / made.spec.ports / result["span_cycles"]) >= 0.968
 
 
 @pytest.mark.long

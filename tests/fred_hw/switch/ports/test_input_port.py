@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fred_hw.protocol import HEADER_FIELDS, Kind
+from fred_hw.protocol import CONTROL, HEADER_FIELDS, Kind
 from fred_hw.switch.ports.input_port import InputPort
 from tests.fred_hw.simulation import high, trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
@@ -190,7 +190,7 @@ def test_each_circuit_shows_what_it_has() -> None:
 
 
 def test_what_came_and_was_dropped_is_reported() -> None:
-    wrong = packet(1, circuit=CODEC.control)
+    wrong = packet(1, circuit=CONTROL)
     seen = run([*packet(1), *wrong, {}], ["came", "kind", "dropped"])
     # Data of no circuit is an error of another kind than a flit that is dropped.
     assert seen[1:] == [(1, 0, 0), (0, 1, 0)]
@@ -198,7 +198,7 @@ def test_what_came_and_was_dropped_is_reported() -> None:
 
 def test_messages_and_credits_come_through() -> None:
     ack = CODEC.pack(
-        kind=Kind.ACK, circuit=CODEC.control, phase=1, sequence=6, credit_circuit=DP, credit_limit=5
+        kind=Kind.ACK, circuit=CONTROL, phase=1, sequence=6, credit_circuit=DP, credit_limit=5
     )
     watch = ["message.valid", "message.payload.sequence", "credit.grant.valid"]
     watch += ["credit.grant.circuit", "credit.grant.limit"]
@@ -323,7 +323,7 @@ def test_latency_from_a_unicast_to_where_the_next_one_goes_is_three_cycles() -> 
 
 def test_messages_about_unicasts_leave_by_the_route_of_their_address() -> None:
     ends = {"unicast": 1, "destination": 127, "source": 9}
-    flit = link_flit(CODEC.pack(kind=Kind.NACK, circuit=CODEC.control, sequence=6, **ends))
+    flit = link_flit(CODEC.pack(kind=Kind.NACK, circuit=CONTROL, sequence=6, **ends))
     watch = ["message.valid", "exit", "message.payload.sequence", "message.payload.source"]
     assert run([flit | ROUTES, {}], watch)[1] == (1, 2, 6, 9)
 
@@ -342,7 +342,7 @@ def test_a_unicast_without_a_route_takes_no_space_and_is_told_once(destination: 
 @pytest.mark.parametrize("kind", [Kind.ACK, Kind.NACK, Kind.ASK])
 def test_a_message_without_a_route_is_dropped_and_told(kind: Kind) -> None:
     ends = {"unicast": 1, "destination": 126, "source": 9}
-    flit = link_flit(CODEC.pack(kind=kind, circuit=CODEC.control, **ends))
+    flit = link_flit(CODEC.pack(kind=kind, circuit=CONTROL, **ends))
     assert run([flit | ROUTES, {}, {}], ["message.valid", "route"])[1:] == [(0, 1), (0, 0)]
 
 
