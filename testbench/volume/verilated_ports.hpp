@@ -5,18 +5,18 @@
 
 #include "flit.hpp"
 
-constexpr unsigned UPPER = HEADER_BITS - 32;  // bits of the header in the second word
+static_assert(HEADER_BITS == 64 && CRC_BITS == 32, "the header has two words, the CRC the third");
 
 template <size_t Words>
 void put_user(VlWide<Words>& to, const Flit& flit) {
     to[0] = flit.header;
-    to[1] = flit.header >> 32 | flit.crc << UPPER;
-    to[2] = flit.crc >> (32 - UPPER);
+    to[1] = flit.header >> 32;
+    to[2] = flit.crc;
 }
 template <size_t Words>
 void get_user(const VlWide<Words>& from, Flit& flit) {
-    flit.header = from[0] | uint64_t{from[1] & mask(UPPER)} << 32;
-    flit.crc = from[1] >> UPPER | from[2] << (32 - UPPER);
+    flit.header = from[0] | uint64_t{from[1]} << 32;
+    flit.crc = from[2];
 }
 
 // Inputs are given before `settle`, outputs hold from there to `tick`.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fred_hw.link.flit_check import FlitCheck
-from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, PROTOCOL_VERSION
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
@@ -30,3 +30,9 @@ def test_any_wrong_bit_is_bad() -> None:
 def test_reset_forgets_the_flit() -> None:
     inputs = [link_flit(GOOD[0]) | {"rst": 1}, {}]
     assert trace(FlitCheck(spec=LINK), inputs, ["good", "bad"]) == [(0, 0)] * 2
+
+
+def test_a_flit_of_another_version_is_bad_whatever_its_crc() -> None:
+    flits = [CODEC.pack(5, version=k) for k in range(4)]
+    seen = trace(FlitCheck(spec=LINK), [*map(link_flit, flits), {}], ["good", "bad"])
+    assert seen == [(0, 0), *[(0, 1)] * PROTOCOL_VERSION, (1, 0)]

@@ -8,7 +8,15 @@ from itertools import pairwise
 import pytest
 from amaranth.lib.crc.catalog import CRC32_ISCSI
 
-from fred_hw.protocol import HEADER_BITS, HEADER_FIELDS, KINDS, ProtocolSpec, absent_fields
+from fred_hw.protocol import (
+    CONTROL,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    KINDS,
+    PROTOCOL_VERSION,
+    ProtocolSpec,
+    absent_fields,
+)
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec, crc32c
 
@@ -98,6 +106,7 @@ def test_fields_come_back_and_changes_are_seen() -> None:
     for _ in range(50):
         fields = {name: rng.getrandbits(place.bits) for name, place in HEADER_FIELDS.items()}
         fields |= dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
+        fields["version"] = PROTOCOL_VERSION
         flit = CODEC.pack(rng.getrandbits(32), **fields)
         assert CODEC.unpack(flit) == fields
         assert CODEC.is_good(flit)
@@ -106,10 +115,11 @@ def test_fields_come_back_and_changes_are_seen() -> None:
         )
         assert not CODEC.is_good(Flit(flit.header, flit.data ^ 1 << rng.randrange(32), flit.crc))
         assert flit.user == flit.header | flit.crc << HEADER_BITS
+        assert not CODEC.is_good(CODEC.pack(flit.data, **fields | {"version": 2}))
 
 
 def test_unknown_field_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^fields must be of kind, .*, not \['number'\]$"):
+    with pytest.raises(ValueError, match=r"^fields must be of version, .*, not \['number'\]$"):
         CODEC.pack(number=1)
 
 
@@ -425,4 +435,4 @@ def test_nothing_is_sent_or_said_of_a_forgotten_phase() -> None:
 @pytest.mark.parametrize("kind", ["data", "sync"])
 def test_payload_without_a_data_circuit_is_noticed(kind: str) -> None:
     with pytest.raises(AssertionError, match=r"has no circuit$"):
-        Endpoint(SPEC).step(CODEC.pack(kind=KINDS.index(kind), circuit=3))
+        Endpoint(SPEC).step(CODEC.pack(kind=KINDS.index(kind), circuit=CONTROL))
