@@ -12,6 +12,7 @@ from cocotbext.axi import AxiResp
 from fred_hw.ace.channel import QUEUE_DEPTH
 from fred_hw.ace.endpoint_map import causes_of
 from fred_hw.ace.operations import OPERATIONS, RINGS, Buffer, Descriptor, FlowId, Ring, exchange
+from fred_hw.protocol import CONTROL
 from testbench.agents.endpoint import EndpointPort
 from testbench.agents.measurements import count_flits
 from testbench.models.endpoint import FlitCodec
@@ -290,7 +291,7 @@ async def errors_of_the_neighbour_are_reported(dut: Any) -> None:
     bench, codec = await started(dut), FlitCodec(SPEC)
     end = bench.ends[1]
     await end.write("DONE", ALL)
-    bench.lines[0].put(codec.pack(0, kind=7, circuit=3))
+    bench.lines[0].put(codec.pack(0, kind=7, circuit=CONTROL))
     await refused(bench, end, "link")
     bench.lines[0].put(codec.handshake(session_id=1, digest=SPEC.digest ^ 1))
     await refused(bench, end, "partner")

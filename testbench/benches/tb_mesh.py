@@ -9,6 +9,7 @@ import cocotb
 
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import CONTROL
 from testbench.agents.axis import StreamMonitor
 from testbench.agents.line import FaultyLink
 from testbench.agents.mesh import MeshBench
@@ -196,8 +197,8 @@ async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
         fields = (
             {"kind": number % 3, "phase": number % 8, "link_sequence": link_sequence},
             {"kind": number % 3, "unicast": 1, "destination": ENDS + number % (128 - ENDS)},
-            {"kind": 7, "circuit": 3},
-            {"kind": 0, "circuit": 3},
+            {"kind": 7, "circuit": CONTROL},
+            {"kind": 0, "circuit": CONTROL},
         )[number % 4]
         bad.to_switch.put(codec.pack(number, **fields))
         await bench.cycles(bench.rng.randrange(1, 6))

@@ -7,6 +7,7 @@ import cocotb
 
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import CONTROL
 from testbench.agents.line import FaultyLink
 from testbench.agents.router import RouterBench
 
@@ -94,7 +95,7 @@ async def nonsense_is_counted_and_harms_nobody(dut: Any) -> None:
     for source in others:
         bench.unicast(source, others[0], PACKETS)
     for number in range(20):
-        fields = ({"unicast": 1, "destination": 126}, {"kind": 7, "circuit": 3})[number % 2]
+        fields = ({"unicast": 1, "destination": 126}, {"kind": 7, "circuit": CONTROL})[number % 2]
         bench.ports[bad].to_switch.put(bench.codec.pack(number, **fields))
         await bench.cycles(bench.rng.randrange(1, 6))
     await bench.arrive(limit=2 * bench.timeout)

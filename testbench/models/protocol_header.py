@@ -74,6 +74,7 @@ def protocol_header(protocol: ProtocolSpec) -> str:
             f"enum Kind : unsigned {{ {kinds} }};",
             f"inline constexpr const char* KIND_NAMES[] = {{{names}}};",
             *(f"constexpr unsigned {n.upper()}_BITS = {p.bits};" for n, p in places),
+            f"constexpr unsigned KIND_LOW = {HEADER_FIELDS['kind'].low};",
             f"#define HEADER_FIELDS(FIELD) {' '.join(fields)}",
             *(
                 f"#define ABSENT_FROM_{flits}(FIELD) {' '.join(f'FIELD({n})' for n in names)}"

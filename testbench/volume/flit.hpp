@@ -16,6 +16,8 @@ constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
 
 constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), LINK_SEQUENCE_MASK = mask(LINK_SEQUENCE_BITS);
 
+inline unsigned kind_of(uint64_t header) { return header >> KIND_LOW & mask(KIND_BITS); }
+
 inline uint64_t pack(const Header& header) {
     uint64_t word = 0;
 #define FIELD(name, low, bits, first) word |= uint64_t{header.name & mask(bits)} << low;
@@ -187,7 +189,7 @@ public:
         } else {
             --until_fault_;
             // Acks are few, so they get more than their share.
-            if (faults_ > 0 && (sent.header & mask(KIND_BITS)) == ACK &&
+            if (faults_ > 0 && kind_of(sent.header) == ACK &&
                 rng_.unit() < std::min(0.3, 10 * faults_))
                 here = damage(LOST_ACKS, now, flit, good);
         }

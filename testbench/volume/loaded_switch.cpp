@@ -69,7 +69,7 @@ class SwitchBench {
         for (unsigned k = 0; k < ports_; ++k) {
             const bool given = into(k).take(now_, flit, good);
             devices_[k / PORTS].give(k % PORTS, given, flit);
-            if (given) in_[k].add((flit.header & mask(KIND_BITS)) == DATA, now_);
+            if (given) in_[k].add(kind_of(flit.header) == DATA, now_);
             ready_[k] = !pauses_[k].percent(options_.stall);
             devices_[k / PORTS].ready(k % PORTS, ready_[k]);
         }

@@ -20,6 +20,7 @@ __all__ = [
     "STOMP",
     "TORUS",
     "framed_flit",
+    "kind_of",
     "link_flit",
     "sizes_of_units",
 ]
@@ -95,3 +96,9 @@ def framed_flit(word: Sequence[int]) -> Flit:
     """Return the flit that is seen at the ports ``FRAMED``."""
     header, data, crc, last = word
     return Flit(header, data, crc, bool(last))
+
+
+def kind_of(header: int) -> int:
+    """Return the kind of a flit."""
+    low, bits = HEADER_FIELDS["kind"]
+    return header >> low & (1 << bits) - 1

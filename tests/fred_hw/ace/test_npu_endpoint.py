@@ -12,6 +12,7 @@ from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
 from tests.fred_hw.endpoint.simulated import greet
 from tests.fred_hw.simulation import played, simulate
+from tests.fred_hw.specs import kind_of
 
 from .works import SPEC, MemoryBench
 
@@ -42,7 +43,9 @@ class Loop(MemoryBench):
         ctx.set(unit.s_axis_data_tvalid, int(bool(self.reads)))
         ctx.set(unit.s_axis_data_tdata, self.reads[0] if self.reads else 0)
         now = len(self.kinds)
-        self.kinds.append(ctx.get(unit.m_axis_tuser) & 7 if ctx.get(unit.m_axis_tvalid) else None)
+        self.kinds.append(
+            kind_of(ctx.get(unit.m_axis_tuser)) if ctx.get(unit.m_axis_tvalid) else None
+        )
         if ctx.get(unit.irq):
             self.interrupts.append(now)
         if self.reads and ctx.get(unit.s_axis_data_tready):

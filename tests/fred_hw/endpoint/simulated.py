@@ -9,6 +9,7 @@ from fred_hw.endpoint import endpoint
 from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Endpoint, Flit
+from tests.fred_hw.specs import kind_of
 
 __all__ = ["greet", "simulation"]
 
@@ -43,7 +44,7 @@ async def greet(ctx: Any, dut: Any, cycles: int = CYCLES) -> list[int]:
             user = ctx.get(dut.m_axis_tuser)
             header, crc = user & ((1 << HEADER_BITS) - 1), user >> HEADER_BITS
             said = Flit(header, ctx.get(dut.m_axis_tdata), crc)
-            kinds.append(header & 7)
+            kinds.append(kind_of(header))
         flit = neighbour.step(said)
         ctx.set(dut.s_axis_tvalid, flit is not None)
         if flit is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
+from fred_hw.protocol import CONTROL, HEADER_BITS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.endpoint.simulated import greet, simulation
@@ -171,11 +171,13 @@ def data(number: int, *payload: int, circuit: int = MP, first: int | None = None
 
 
 def message(kind: int, number: int = 0, circuit: int = MP) -> Flit:
-    return CODEC.pack(kind=kind, circuit=3, **COMES[circuit], sequence=number)
+    return CODEC.pack(kind=kind, circuit=CONTROL, **COMES[circuit], sequence=number)
 
 
 def credit(circuit: int, limit: int) -> Flit:
-    return CODEC.pack(kind=CREDIT, circuit=3, credit_circuit=circuit, credit_limit=limit % LIMITS)
+    return CODEC.pack(
+        kind=CREDIT, circuit=CONTROL, credit_circuit=circuit, credit_limit=limit % LIMITS
+    )
 
 
 def at(first: int, flits: Sequence[Flit]) -> dict[int, Flit]:
@@ -203,7 +205,7 @@ def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> 
                 "index": index,
                 "last": 2,
                 "link_sequence": 0,
-                "credit_circuit": 3,
+                "credit_circuit": CONTROL,
             }.items()
         )
 
@@ -384,8 +386,8 @@ def test_ask_is_answered_by_ack_and_once_idle_by_nack_too(circuit: int) -> None:
 
 def test_what_is_for_another_address_is_neither_taken_nor_answered() -> None:
     ends = COMES[DP] | {"destination": ADDRESS + 1}
-    said = [{"kind": DATA, "circuit": DP}, {"kind": ASK, "circuit": 3}]
-    said += [{"kind": ACK, "circuit": 3, "sequence": 1}]
+    said = [{"kind": DATA, "circuit": DP}, {"kind": ASK, "circuit": CONTROL}]
+    said += [{"kind": ACK, "circuit": CONTROL, "sequence": 1}]
     one = run(cycles=80, packets={DP: [[7]]}, flits=at(30, [CODEC.pack(**ends | f) for f in said]))
     said = one.of(DATA, ACK, NACK)
     sent = [(f["kind"], f["unicast"], f["destination"], f["source"]) for f in said]

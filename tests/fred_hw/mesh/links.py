@@ -6,7 +6,7 @@ from typing import Any
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit, FlitCodec
-from tests.fred_hw.specs import MESH
+from tests.fred_hw.specs import MESH, kind_of
 
 __all__ = ["CODEC", "greeting", "on_axis", "packet", "shown_data"]
 
@@ -62,5 +62,5 @@ def shown_data(seen: Sequence[Any], *, kind: Kind = Kind.DATA) -> list[tuple[int
     return [
         (cycle, data)
         for cycle, (valid, data, user) in enumerate(seen)
-        if valid and user & 7 == kind
+        if valid and kind_of(user) == kind
     ]

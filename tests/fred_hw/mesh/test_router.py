@@ -12,7 +12,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import MESH, TORUS
+from tests.fred_hw.specs import MESH, TORUS, kind_of
 
 NUMBERS = range(len(DIRECTIONS))
 EAST, WEST, LOCAL = (DIRECTIONS.index(one) for one in ("east", "west", "local"))
@@ -70,8 +70,8 @@ def test_two_ports_to_one_take_turns_by_packets() -> None:
     ]
     cycles = [one | two for one, two in zip(*both, strict=True)]
     watched = seen(cycles, out(LOCAL))
-    users = [user for valid, _, user in watched if valid and user & 7 == Kind.DATA]
-    sources = [user >> 13 & 127 for user in users]
+    users = [user for valid, _, user in watched if valid and kind_of(user) == Kind.DATA]
+    sources = [CODEC.unpack(Flit(user, 0, 0))["source"] for user in users]
     assert sorted(sources) == [0] * 4 + [2] * 4
     assert sources[:4] in ([0, 0, 2, 2], [2, 2, 0, 0])
     cycles_of = [cycle for cycle, _ in shown_data(watched)]

@@ -18,7 +18,7 @@ from fred_hw.switch.core import SwitchCore
 from testbench.models.endpoint import Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import LINK, link_flit
+from tests.fred_hw.specs import LINK, kind_of, link_flit
 
 QUEUED = 8
 """Messages in a queue: an ack and a nack per urgency class, and two."""
@@ -119,7 +119,7 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     found = [
         (cycle, data)
         for cycle, (_, valid, data, header) in enumerate(seen[len(setup) :])
-        if valid and header & 7 == Kind.DATA
+        if valid and kind_of(header) == Kind.DATA
     ]
     return [cycle for cycle, _ in found], [data for _, data in found]
 

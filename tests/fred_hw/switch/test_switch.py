@@ -8,6 +8,7 @@ from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from testbench.models.endpoint import FlitCodec
 from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import kind_of
 from tests.fred_hw.switch.test_core import ADDED, FLITS, PAIR, entry, flits
 
 ACCEPTS = {"s_axil_bready": 1, "m1_axis_tready": 1}
@@ -54,7 +55,7 @@ def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
     return [
         (cycle, data, last)
         for cycle, (valid, data, last, user) in enumerate(seen)
-        if valid and user & 7 == Kind.DATA
+        if valid and kind_of(user) == Kind.DATA
     ]
 
 

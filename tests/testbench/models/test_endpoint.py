@@ -170,7 +170,7 @@ def test_next_phase_of_a_circuit_waits_for_acks() -> None:
     end.send(1, 0, [(2,)])
     sent = [end.step(None) for _ in range(20)]
     assert [flit.data for flit in sent if flit] == [1]
-    ack = CODEC.pack(kind=KINDS.index("ack"), circuit=3, phase=0, sequence=1)
+    ack = CODEC.pack(kind=KINDS.index("ack"), circuit=CONTROL, phase=0, sequence=1)
     following = end.step(ack)
     assert following is not None
     assert CODEC.unpack(following)["phase"] == 1
@@ -200,7 +200,7 @@ def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) ->
         )
     for _ in range(SPEC.protocol.nack_timeout_cycles + spare - 1):
         end.step(None, may_send=False)
-    said = [end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=2)), end.step(None)]
+    said = [end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=CONTROL, phase=2)), end.step(None)]
     answers = [CODEC.unpack(flit) for flit in said if flit]
     wanted = ["ack"] if spare < 0 else ["ack", "nack"]
     assert [KINDS[fields["kind"]] for fields in answers] == wanted
@@ -271,7 +271,9 @@ def test_answers_beyond_what_is_out_change_nothing() -> None:
     assert [flit.data for _ in range(2) if (flit := end.step(None))] == [0, 1]
 
     def reported(kind: str, sequence: int) -> int:
-        flit = end.step(CODEC.pack(kind=KINDS.index(kind), circuit=3, phase=2, sequence=sequence))
+        flit = end.step(
+            CODEC.pack(kind=KINDS.index(kind), circuit=CONTROL, phase=2, sequence=sequence)
+        )
         return -1 if flit is None else flit.data
 
     assert [reported("ack", 3), reported("nack", 0), reported("ack", 2), reported("nack", 5)] == [
@@ -406,7 +408,7 @@ def test_what_is_of_another_generation_is_ignored() -> None:
     kinds = ("data", "ack")
     assert {one["generation"] for one in mine if KINDS[one["kind"]] in kinds} == {3}
     for generation, done in ((2, False), (3, True)):
-        ack = {"kind": KINDS.index("ack"), "circuit": 3, "phase": 0, "sequence": 1}
+        ack = {"kind": KINDS.index("ack"), "circuit": CONTROL, "phase": 0, "sequence": 1}
         end.step(CODEC.pack(**ack, generation=generation))
         end.step(None)
         assert end.done is done
@@ -424,7 +426,7 @@ def test_packets_begin_an_interval_apart() -> None:
 def test_nothing_is_sent_or_said_of_a_forgotten_phase() -> None:
     end = Endpoint(SPEC)
     end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0), may_send=False)
-    end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=2), may_send=False)
+    end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=CONTROL, phase=2), may_send=False)
     end.send(2, 0, [(8,)])
     end.forget(2)
     assert end.done

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fred_hw.protocol import CONTROL, HEADER_FIELDS, Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.ports.output_port import OutputPort
@@ -12,7 +12,7 @@ from studies.rtl_plane import load_plane_cycles, plane_topology
 from testbench.models.endpoint import FlitCodec
 from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import LINK, link_flit
+from tests.fred_hw.specs import LINK, kind_of, link_flit
 
 
 def sizes_of_a_plane() -> Sizes:
@@ -45,9 +45,11 @@ def test_acks_of_unicasts_take_as_long_as_in_hardware_which_is_less_than_data(po
     comes = {f"i[0].{name[2:]}": value for name, value in ack.items()}
     inputs = [routes | one for one in [*[{}] * 10, comes, *[{}] * 20]]
     seen = trace(SwitchCore(spec=spec), inputs, ["o[1].valid", "o[1].payload.header"])
-    low, bits = HEADER_FIELDS["kind"]
-    kinds = [header >> low & (1 << bits) - 1 if valid else None for valid, header in seen]
-    left = [cycle - 10 for cycle, kind in enumerate(kinds) if kind == Kind.ACK]
+    left = [
+        cycle - 10
+        for cycle, (valid, header) in enumerate(seen)
+        if valid and kind_of(header) == Kind.ACK
+    ]
     sizes = sizes_of_a_plane()
     assert left == [sizes.message_cycles]
     assert sizes.message_cycles < sizes.hop_cycles - sizes.link_cycles
