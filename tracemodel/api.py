@@ -14,7 +14,7 @@ from .astra.timeline import node_names, trace_timeline
 from .chakra.collective import to_goal
 from .chakra.convert import convert
 from .chakra.feeder import Feeder, named
-from .chakra.files import VERSION, encode, read, read_tasks, write
+from .chakra.files import VERSION, encode_for, read, read_tasks, write
 from .chakra.goal import Operation, goal_text, to_traces
 from .chakra.iteration_traces import iteration_traces
 from .chakra.kinds import CollectiveType, NodeType
@@ -25,7 +25,7 @@ from .chakra.plane import plane_tasks
 from .chakra.process_groups import ProcessGroups
 from .chakra.schedules import read_schedule
 from .chakra.stats import add_partners, check_node, measure
-from .chakra.traces import ENDINGS, find_traces, groups_path, trace_path
+from .chakra.traces import ENDINGS, find_traces, groups_path, trace_path, trace_paths
 
 __all__ = [
     "ENDINGS",
@@ -54,7 +54,7 @@ __all__ = [
     "check_node",
     "collective_ends",
     "convert",
-    "encode",
+    "encode_for",
     "estimate_jobs",
     "estimate_schedule",
     "estimate_traces",
@@ -77,6 +77,7 @@ __all__ = [
     "to_goal",
     "to_traces",
     "trace_path",
+    "trace_paths",
     "trace_timeline",
     "write",
 ]

@@ -53,11 +53,39 @@ _UNPROVEN = (
     "Not proven:",
     "",
     (
-        "* Progress of a flow in the acknowledger after any loss. Two models of source and "
-        "destination were tried, in bounded searches of 40 to 104 cycles. With one request of "
-        "the source, 60 cycles were not enough. A nack that waits in the queue lets the switch "
-        "expect an old packet again, so its ack needs another request. The search with repeated "
-        "requests did not end in 4 minutes."
+        "* Progress of a flow after any loss, as one property. Models of source, acknowledger and "
+        "destination together were tried in bounded searches of 40 to 104 cycles, which did not "
+        "end in 4 minutes. Instead, each unit on the way of a repair has a property of its own, "
+        "for the smallest legal sizes:"
+    ),
+    (
+        "    1. A source without an ack retransmits: [source-retransmits-in-time]"
+        "(proofs.md#source-retransmits-in-time), in 40 cycles."
+    ),
+    (
+        "    2. The switch answers the repeated packet by an ack in time, and asks an output "
+        "unless all have acknowledged everything: [repeats-are-answered-in-time]"
+        "(proofs.md#repeats-are-answered-in-time)."
+    ),
+    (
+        "    3. An asked destination sends its ack again: [receiver-window-wraps]"
+        "(proofs.md#receiver-window-wraps)."
+    ),
+    (
+        "    4. The switch keeps that ack, and forwards it if the smallest ack advances: "
+        "[smallest-ack-is-kept](proofs.md#smallest-ack-is-kept), in 30 cycles, and "
+        "[ack-is-kept-for-ever](proofs.md#ack-is-kept-for-ever)."
+    ),
+    (
+        "    5. The window of the source advances: [sender-window-wraps]"
+        "(proofs.md#sender-window-wraps)."
+    ),
+    (
+        "* The composition of these steps is an argument, not a proof: if no message and no packet "
+        "of a round is lost, the oldest packet is acknowledged or retransmitted. Not proven are "
+        "the links in between, the input port that signals a repeated packet, messages that wait "
+        "in a queue of the acknowledger, and that losses end. ABC did not "
+        "find an invariant for acks of flows of any shape in 2 minutes."
     ),
     (
         "* The CRC in the proof of a link: ABC reached 7 frames in 5 minutes with the CRC of the "

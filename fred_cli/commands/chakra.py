@@ -263,7 +263,7 @@ def groups(trace: str, output: Path, as_json: bool) -> None:
     required=True,
     type=OutputPath(prefix=True),
     metavar="TARGET",
-    help="A trace, .et or .json, or the prefix of a set of traces.",
+    help="A trace, .et, .et.gz, .json or .json.gz, or the prefix of a set of traces.",
 )
 @click.option(
     "--kineto",
@@ -292,7 +292,8 @@ def convert(
     SOURCE is a trace (.et to .json and back), a PyTorch execution trace (.json, with --kineto; one
     rank at a time), a text workload of ASTRA-sim 1.0 (.txt) or a schedule in GOAL (.goal). The last
     two become a set TARGET.RANK.et, and so does an iteration of a --workload on a --topology.
-    Communicator groups of a transformer and of an iteration are in TARGET.groups.json.
+    Communicator groups of a transformer and of an iteration are in TARGET.groups.json. A TARGET
+    that ends as a trace gives files with that ending: ring.et.gz becomes ring.RANK.et.gz.
     """
     from gen.write import check_files, write_outputs
     from tracemodel.api import convert as convert_file
@@ -334,17 +335,16 @@ def _iteration(
     from gen.write import check_files
     from perfmodel.training.estimate import simulate
     from perfmodel.training.request import read_requests
-    from tracemodel.api import encode, groups_path, iteration_traces, trace_path
+    from tracemodel.api import encode_for, groups_path, iteration_traces, trace_paths
 
     (request,) = read_requests([topology], [workload], strategy)
-    prefix = target.with_suffix("") if target.suffix == ".et" else target
-    paths = [trace_path(prefix, rank) for rank in range(request.topology.npus)]
-    of_groups = groups_path(prefix)
+    paths, of_groups = trace_paths(target, request.topology.npus), groups_path(target)
     check_files((*paths, of_groups))
     traces = iteration_traces(simulate(request))
-    pieces = [encode(nodes, traces.metadata) for nodes in traces.ranks]
+    ranks = zip(paths, traces.ranks, strict=True)
+    pieces = {path: encode_for(path, nodes, traces.metadata) for path, nodes in ranks}
     groups = dumps(traces.groups, indent=1) + "\n"
-    return {**dict(zip(paths, pieces, strict=True)), of_groups: (groups.encode(),)}
+    return {**pieces, of_groups: (groups.encode(),)}
 
 
 def _files(trace: str) -> list[Path]:

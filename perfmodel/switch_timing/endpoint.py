@@ -214,15 +214,14 @@ class EndpointTiming:
     def acked_s(self, sent_bytes: float) -> float:
         """Return the time from the last flit of a message to its ack [s].
 
-        The record is of fewer packets than ask for one at once, which come after a pause of a
-        quarter of ``nack_timeout_cycles``; whole intervals of ``ack_interval`` packets wait for
-        none.
+        The record is of fewer packets than ask for an ack at once, so the ack follows after a
+        pause of ``quiet_cycles``. Whole intervals of ``ack_interval`` packets have no pause.
         """
         protocol, record = self.record.spec.protocol, self.record.endpoint
         flits = ceil(sent_bytes / self.flit_bytes - ROUNDING)
         if ceil(flits / protocol.packet_flits) % protocol.ack_interval:
             return self.ack_s
-        return max(0, record.ack_cycles - protocol.nack_timeout_cycles // 4) * self.cycle_s
+        return max(0, record.ack_cycles - protocol.quiet_cycles) * self.cycle_s
 
     def load_s(self, sent_bytes: float) -> float:
         """Return the load time of the first chunk of a message [s]."""

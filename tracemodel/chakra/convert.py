@@ -6,13 +6,13 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-from .files import VERSION, encode, encode_for, read
+from .files import VERSION, encode_for, read
 from .goal import read_goal, to_traces
 from .json_files import kind_of_file
 from .node import Metadata
 from .pytorch import from_pytorch
 from .text import check_npus, load_text
-from .traces import groups_path, trace_path
+from .traces import groups_path, trace_paths
 
 __all__ = ["ENDINGS", "convert"]
 
@@ -36,14 +36,13 @@ def convert(
 ) -> Mapping[Path, Iterator[bytes]]:
     """Return the output files of a conversion, and the pieces of each.
 
-    A trace, also one of PyTorch, becomes JSON if ``target`` ends so, and a trace otherwise. All
-    else becomes a set of traces, and where it has groups a groups file: ``target`` is their
-    prefix, or ends in ``.et``, which is left out of the prefix.
+    A trace, also one of PyTorch, becomes the file ``target``, in the format of its name. All else
+    becomes a set of traces (``trace_paths``), and where it has groups a groups file.
 
     Parameters
     ----------
     source, target : Path
-        File to convert, and file to write.
+        File to convert; file to write, or target of ``trace_paths``.
     kineto : Path or None
         Kineto trace of the run, which an execution trace of PyTorch requires.
     npus, passes : int or None
@@ -78,18 +77,18 @@ def convert(
         check((target,))
         reader = read(source)
         return {target: encode_for(target, reader, reader.metadata)}
-    prefix = target.with_suffix("") if target.suffix == ".et" else target
     if ending == ".txt":
-        return _from_text(source, prefix, npus, passes, check)
+        return _from_text(source, target, npus, passes, check)
     goal = read_goal(source)
-    check(trace_path(prefix, rank) for rank in range(len(goal)))
-    metadata, traces = Metadata(VERSION), to_traces(goal, str(source))
-    return {trace_path(prefix, rank): encode(nodes, metadata) for rank, nodes in enumerate(traces)}
+    paths, metadata = trace_paths(target, len(goal)), Metadata(VERSION)
+    check(paths)
+    traces = zip(paths, to_traces(goal, str(source)), strict=True)
+    return {path: encode_for(path, nodes, metadata) for path, nodes in traces}
 
 
 def _from_text(
     source: Path,
-    prefix: Path,
+    target: Path,
     npus: int | None,
     passes: int | None,
     check: Callable[[Iterable[Path]], None],
@@ -97,15 +96,16 @@ def _from_text(
     """Return the traces of a text workload, and the communicator groups if there are any."""
     count = 1 if npus is None else npus
     check_npus(count)
-    paths, metadata = [trace_path(prefix, rank) for rank in range(count)], Metadata(VERSION)
+    paths, metadata = trace_paths(target, count), Metadata(VERSION)
     check(paths)
     text = load_text(source, None, count, 1 if passes is None else passes)
     if text.groups:
-        of_groups = groups_path(prefix)
+        of_groups = groups_path(target)
         check((of_groups,))
         said = f"{json.dumps(text.groups, indent=1)}\n".encode()
-        traces = (encode(text.rank(rank), metadata) for rank in range(count))
-        return {**dict(zip(paths, traces, strict=True)), of_groups: iter((said,))}
+        ranks = enumerate(paths)
+        traces = {path: encode_for(path, text.rank(rank), metadata) for rank, path in ranks}
+        return {**traces, of_groups: iter((said,))}
     # All ranks have the same nodes, so these are encoded once.
-    data = b"".join(encode(text.nodes, metadata))
+    data = b"".join(encode_for(paths[0], text.nodes, metadata))
     return {path: iter((data,)) for path in paths}

@@ -7,6 +7,7 @@ may be compressed by gzip.
 """
 
 import gzip
+import io
 import os
 import secrets
 import zlib
@@ -223,8 +224,25 @@ def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) 
 
 
 def encode_for(path: Path, nodes: Iterable[Node], metadata: Metadata) -> Iterator[bytes]:
-    """Yield the pieces of a trace in the format of its file name: JSON for ``.json``."""
-    return encode(nodes, metadata, as_json=path.suffix.lower() == ".json")
+    """Return the pieces of a trace in the format of its file name.
+
+    ``.json`` is JSON and anything else binary; a further ``.gz`` is compressed by gzip.
+    """
+    pieces = encode(nodes, metadata, as_json=is_json_name(path))
+    return _compressed(pieces) if path.name.lower().endswith(".gz") else pieces
+
+
+def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a gzip file, which depends on its content only: no name, no time."""
+    sink = io.BytesIO()
+    with gzip.GzipFile("", "wb", fileobj=sink, mtime=0) as file:
+        for piece in pieces:
+            file.write(piece)
+            if sink.tell() >= HEAD_BYTES:
+                yield sink.getvalue()
+                sink.seek(0)
+                sink.truncate()
+    yield sink.getvalue()
 
 
 def write(
@@ -233,7 +251,7 @@ def write(
     version: str = VERSION,
     metadata: Metadata | None = None,
 ) -> None:
-    """Write a complete trace atomically; JSON if the name ends in ``.json``.
+    """Write a complete trace atomically, in the format of its name (``encode_for``).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sets of traces: one file per NPU, ``PREFIX.RANK.et``."""
+"""Sets of traces: one file per NPU, such as ``PREFIX.RANK.et``."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,15 @@ from pathlib import Path
 from fred_hw.errors import InputError
 from fred_hw.file_kinds import SCHEDULE, TEXT_WORKLOAD, TRAINED, YAML, suffix_kind
 
-__all__ = ["ENDINGS", "MAX_RANKS", "check_suffix", "find_traces", "groups_path", "trace_path"]
+__all__ = [
+    "ENDINGS",
+    "MAX_RANKS",
+    "check_suffix",
+    "find_traces",
+    "groups_path",
+    "trace_path",
+    "trace_paths",
+]
 
 MAX_RANKS = 1 << 20
 """Largest number of files of a set."""
@@ -30,9 +38,34 @@ def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
     return Path(f"{prefix}.{rank}{ending}")
 
 
-def groups_path(prefix: str | Path) -> Path:
-    """Return the path of a set's communicator groups: ``PREFIX.groups.json``."""
+def trace_paths(target: Path, ranks: int) -> list[Path]:
+    """Return the paths of a set to be written, by rank: ``PREFIX.RANK.et``.
+
+    Parameters
+    ----------
+    target : Path
+        Prefix of the set. A target that ends in one of ``ENDINGS`` is a prefix and the ending of
+        all files: ``ring.et.gz`` stands for ``ring.0.et.gz``, ``ring.1.et.gz`` and so on.
+    ranks : int
+        Number of files.
+    """
+    prefix, ending = _split(target)
+    return [trace_path(prefix, rank, ending) for rank in range(ranks)]
+
+
+def groups_path(target: Path) -> Path:
+    """Return the path of the communicator groups of ``trace_paths``: ``PREFIX.groups.json``."""
+    prefix, _ = _split(target)
     return Path(f"{prefix}.groups.json")
+
+
+def _split(target: Path) -> tuple[Path, str]:
+    """Return the prefix and the ending of a set to be written."""
+    for ending in ENDINGS:
+        prefix = target.name.removesuffix(ending)
+        if prefix not in ("", target.name):
+            return target.with_name(prefix), ending
+    return target, ENDINGS[0]
 
 
 def check_suffix(path: Path, wanted: str) -> None:

@@ -152,6 +152,37 @@ def test_trace_becomes_json_and_comes_back(fred: Fred, traces: Path) -> None:
     assert (traces / "b.et").read_bytes() == ALL_REDUCE
 
 
+@pytest.mark.parametrize("ending", [".et.gz", ".json", ".json.gz"])
+@pytest.mark.parametrize("source", ["golden.et", "ring.goal", "work.txt", "gpt.txt", "iteration"])
+def test_conversion_writes_what_the_name_says(
+    fred: Fred, traces: Path, source: str, ending: str
+) -> None:
+    head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2"
+    written(traces / "gpt.txt", f"{head}\n1\na -1 10 ALLREDUCE 8 20 ALLREDUCE 8 30 ALLREDUCE 8 1\n")
+    words = {
+        "work.txt": ["work.txt", "--npus=2"],
+        "gpt.txt": ["gpt.txt", "--npus=4"],
+        "iteration": ["--workload=own.yaml", "--topology=mesh:2x2", "--strategy=MP2-DP2-PP1"],
+    }.get(source, [source])
+    ranks = {"golden.et": None, "ring.goal": 2, "work.txt": 2}.get(source, 4)
+
+    def convert(folder: str, ending: str) -> list[Path]:
+        files = fred.json("chakra", "convert", *words, "-o", f"{folder}/w{ending}")["files"]
+        assert all((traces / one["file"]).stat().st_size == one["bytes"] for one in files)
+        names = ["w"] if ranks is None else [f"w.{rank}" for rank in range(ranks)]
+        groups = ["w.groups.json"] if ranks == 4 else []
+        paths = [f"{folder}/{name}{ending}" for name in names]
+        assert [one["file"] for one in files] == [*paths, *(f"{folder}/{one}" for one in groups)]
+        return [traces / path for path in paths]
+
+    for plain, path in zip(convert("plain", ".et"), convert("other", ending), strict=True):
+        assert list(read(path)) == list(read(plain))
+        data = path.read_bytes()
+        assert data.startswith(b"\x1f\x8b") == ending.endswith(".gz")
+        text = gzip.decompress(data) if ending.endswith(".gz") else data
+        assert text.startswith(b"{") == (".json" in ending)
+
+
 def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Fred, traces: Path) -> None:
     options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", "MP2-DP2-PP1")
     out = fred.json("chakra", "convert", *options, "-o", "w")

@@ -295,6 +295,7 @@ def test_synthesized_prints_its_own_time_and_that_of_the_best_other(fred: Fred) 
         ("a.goal", ["a.goal"]),
         ("a", [f"a.{rank}.et" for rank in range(4)]),
         ("a.et", [f"a.{rank}.et" for rank in range(4)]),
+        ("a.et.gz", [f"a.{rank}.et.gz" for rank in range(4)]),
     ],
 )
 @pytest.mark.parametrize("algorithm", ["ring", "multitree", "synthesized"])
@@ -311,6 +312,8 @@ def test_schedule_is_exported(
         sent = [int(one) for one in re.findall(r"send (\d+)b", (folder / target).read_text())]
         assert len(sent) >= 2 * 3 * 4 and len({*sent}) == 1
         assert sum(sent) == pytest.approx(2 * 3 * 2**30, rel=1e-6)
+    if target == "a.et.gz":
+        assert all(one.read_bytes().startswith(b"\x1f\x8b") for one in folder.iterdir())
 
 
 @pytest.mark.parametrize("algorithm", ["ring", "multitree", "synthesized", "themis"])

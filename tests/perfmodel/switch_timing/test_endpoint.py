@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
+from fred_hw.protocol import ProtocolSpec
 from perfmodel.switch_timing.endpoint import SHIPPED_ENDPOINTS, EndpointTiming, load_endpoint_record
 from perfmodel.switch_timing.measured_record import Clock
 from tests.records import shipped
@@ -68,6 +69,14 @@ def test_an_ack_comes_at_once_behind_whole_intervals(tmp_path: Path) -> None:
     for flits, cycles in ((1, 20), (120, 20), (121, 4), (128, 4), (129, 20), (1024, 4)):
         assert one.acked_s(flits * 512) == pytest.approx(cycles * CYCLE_S)
     assert timing(tmp_path, ack_cycles=10).acked_s(128 * 512) == 0
+
+
+def test_an_ack_comes_earlier_by_the_pause_of_the_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = timing(tmp_path, ack_cycles=20)
+    monkeypatch.setattr(ProtocolSpec, "quiet_cycles", 7)
+    assert one.acked_s(128 * 512) == pytest.approx((20 - 7) * CYCLE_S)
 
 
 def test_a_chunk_is_loaded_before_it_goes(tmp_path: Path) -> None:

@@ -19,9 +19,11 @@ from fred_hw.progress import listening
 from tests.examples import examples
 from tests.written import written
 from tracemodel.chakra.encoding import MAX_ATTRS, MAX_DEPS
-from tracemodel.chakra.files import encode, read, read_tasks, write
+from tracemodel.chakra.files import encode, encode_for, read, read_tasks, write
+from tracemodel.chakra.json_files import HEAD_BYTES
 from tracemodel.chakra.kinds import KINDS, CollectiveType, NodeType
 from tracemodel.chakra.node import Attr, InOut, Metadata, Node, Task
+from tracemodel.chakra.traces import ENDINGS
 from tracemodel.chakra.wire import MAX_MESSAGE_BYTES
 
 from .golden import ALL_REDUCE, llama
@@ -163,7 +165,7 @@ def test_numbers_at_the_ends_come_back(
     assert struct.pack("2d", one, several[0]) == struct.pack("2d", value, value)
 
 
-@pytest.mark.parametrize("ending", [".et", ".json"])
+@pytest.mark.parametrize("ending", ENDINGS)
 @examples(80)
 @given(nodes=st.lists(NODES, max_size=4), version=st.text(max_size=3), attr=ATTRS)
 def test_every_trace_comes_back(
@@ -237,6 +239,25 @@ def test_unknown_type_of_node_stays(tmp_path: Path) -> None:
 def test_gzip_is_found_by_what_the_file_begins_with(tmp_path: Path) -> None:
     path = saved(tmp_path, gzip.compress(ALL_REDUCE))
     assert b"".join(encode(list(read(path)), Metadata("0.0.4"))) == ALL_REDUCE
+
+
+@pytest.mark.parametrize("ending", [".et", ".json", ".JSON"])
+def test_name_that_ends_in_gz_is_a_compressed_file(tmp_path: Path, ending: str) -> None:
+    nodes = [Node(number, f"{number * 0x9E3779B1:x}") for number in range(20_000)]
+    names = (f"a{ending}", f"b{ending}.gz", f"c{ending}.gz")
+    for name in names:
+        write(tmp_path / name, nodes)
+    plain, packed, again = ((tmp_path / name).read_bytes() for name in names)
+    assert (gzip.decompress(packed), packed) == (plain, again)
+    assert packed[:8] == b"\x1f\x8b\x08" + bytes(5)  # neither the file's name nor the time
+    assert list(read(tmp_path / names[1])) == nodes
+
+
+def test_compressed_trace_is_made_in_pieces() -> None:
+    nodes = (Node(number, f"{number * 0x9E3779B1:x}") for number in range(20_000))
+    pieces = list(encode_for(Path("a.et.gz"), nodes, Metadata("0.0.4")))
+    assert len(pieces) > 2 and max(map(len, pieces)) < 2 * HEAD_BYTES
+    assert gzip.decompress(b"".join(pieces)).startswith(b"\x07\x0a\x050.0.4")
 
 
 def test_json_is_that_of_chakras_own_tools(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from tracemodel.chakra.files import read
-from tracemodel.chakra.traces import find_traces, trace_path
+from tracemodel.chakra.traces import ENDINGS, find_traces, groups_path, trace_path, trace_paths
 
 from .golden import llama
 
@@ -24,6 +24,23 @@ def test_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:
         (tmp_path / other).touch()
     found = find_traces(tmp_path / "a.b")
     assert [path.name for path in found] == [f"a.b.{rank}.et" for rank in range(12)]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_target_may_give_the_ending_of_a_set(tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"a.b{ending}"
+    paths = trace_paths(target, 2)
+    assert [path.name for path in paths] == [f"a.b.0{ending}", f"a.b.1{ending}"]
+    assert groups_path(target) == groups_path(tmp_path / "a.b") == tmp_path / "a.b.groups.json"
+    for path in (*paths, groups_path(target)):
+        path.touch()
+    assert find_traces(tmp_path / "a.b") == paths
+
+
+@pytest.mark.parametrize("prefix", ["a", "a.b", "a.gz", "a.ET", ".et", "a.et/b"])
+def test_target_without_an_ending_is_a_prefix(prefix: str) -> None:
+    assert trace_paths(Path(prefix), 2) == [Path(f"{prefix}.{rank}.et") for rank in range(2)]
+    assert groups_path(Path(prefix)) == Path(f"{prefix}.groups.json")
 
 
 def test_missing_rank_is_named(tmp_path: Path) -> None:
