@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal, Value
+from amaranth.hdl import (
+    ClockDomain,
+    ClockSignal,
+    Fragment,
+    Instance,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib.wiring import In
 
 from fred_hw.progress import parts
@@ -168,9 +177,11 @@ class VerilogEmitter:
     def _converted(self, name: str) -> str:
         """Return the RTLIL of a module."""
         fragment, ports = self._elaborated[name]
-        with _no_collection():
+        with _no_collection(), _named_like(ports):
             text, names = rtlil.convert_fragment(fragment, ports, name, emit_src=False)
-        places = {path[-1]: signal.src_loc for signal, path in names.items()}
+        inside = {path[-1]: signal.src_loc for signal, path in names.items()}
+        # The header of the module describes its ports.
+        places = {net: place for net, place in inside.items() if net not in ports}
 
         def placed(found: re.Match[str]) -> str:
             part = origin(*places[found[1][1:]]) if found[1][1:] in places else ""
@@ -189,6 +200,24 @@ def _no_collection() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+@contextmanager
+def _named_like(ports: _Ports) -> Iterator[None]:
+    """Name the signals at the ports of a unit like its ports.
+
+    Outside, ``place`` names them after the instance. A unit inside may have an instance of that
+    name too, and the nets of the two would then only differ by a number.
+    """
+    signals = [(name, value) for name, (value, _) in ports.items() if isinstance(value, Signal)]
+    outside = [signal.name for _, signal in signals]
+    for name, signal in signals:
+        signal.name = name
+    try:
+        yield
+    finally:
+        for (_, signal), name in zip(signals, outside, strict=True):
+            signal.name = name
 
 
 def _bits(fragment: Fragment) -> int:

@@ -229,7 +229,7 @@ class AceChannel(Unit):
         None is if ``least`` is reached. What is granted and what comes are counted a cycle later,
         as they are known late; until then what came is looked at.
         """
-        count = Signal(signed(len(more) + 2), name=name)
+        count = Signal(signed(len(more) + 2), name=f"{name}_count")
         added = Signal(len(more), name=f"{name}_added")
         most = [Signal(name=f"{name}_at_most_{number}") for number in range(3)]
         m.d.comb += [one.eq(count <= least + number) for number, one in enumerate(most)]

@@ -129,7 +129,7 @@ class AceIntake(Unit):
         ]
         with m.If(take.any()):
             m.d.sync += recent.eq(take)
-        stores = Signal(per_class(self))
+        stores = Signal(per_class(self), name="takes_stored")
         m.d.comb += stores.eq(take & Cat(word.payload.store for word in self.words))
         gone = self.write.valid & self.write.ready
         with m.If(stores.any() & ~gone):

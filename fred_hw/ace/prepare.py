@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.memory_ports import read_port
 from fred_hw.gates.select import selected
 from fred_hw.member import member
 from fred_hw.per_class import per_class
@@ -193,12 +194,14 @@ class AcePrepare(Unit):
         phases, bits = self.spec.protocol.phases, number_bits(self.spec)
         memory = Memory(shape=FULL_GENERATION_BITS, depth=1 << bits, init=[])
         m.submodules.generations = memory
-        write, named = memory.write_port(), Signal(phases, name="phases_named")
+        write = memory.write_port()
+        named = Signal(phases, name="phases_named")
         flows = asked.rest.send, asked.rest.receive
         others: list[Value] = []
         names: list[Value] = []
         for flow, side in zip(flows, ("send", "receive"), strict=True):
-            read, known = memory.read_port(), Signal(name=f"{side}_named")
+            read = read_port(memory, f"{side}_generation")
+            known = Signal(name=f"{side}_named")
             is_phase = ~flow.keep & ~flow.kind
             m.d.comb += [read.addr.eq(flow.number[:bits]), read.en.eq(1)]
             m.d.sync += known.eq(is_phase & selected(flow.number, list(named)))

@@ -120,8 +120,9 @@ class AceSchedule(Unit):
             {"conditions": layout, "circuit": per_class(self), "work": work_layout(self.spec)}
         )
         memory = Memory(shape=entry, depth=max(2, self.spec.endpoint.schedule_entries), init=[])
-        m.submodules.entries = memory
-        write, read = memory.write_port(), memory.read_port()
+        m.submodules.table = memory
+        write = memory.write_port()
+        read = memory.read_port()
         place_of_entry = Signal.like(self.entries, name="place")
         loaded = data.View(layout, Signal(layout.size, name="loaded", reset_less=True))
         loads = Signal(name="loads")

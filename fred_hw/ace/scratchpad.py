@@ -8,6 +8,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.memory_ports import read_port, write_port
 from fred_hw.gates.select import any_of, one_hot_mux
 from fred_hw.member import Bundle, member
 from fred_hw.per_class import per_class
@@ -115,8 +116,9 @@ class AceScratchpad(Unit):
             # A memory may be no smaller than two words.
             depth = max(2, -(-spec.endpoint.chunk_flits // halves))
             memory = Memory(shape=spec.data_width, depth=depth, init=[])
-            m.submodules["_".join(["slot", *map(str, bank[: 1 + halves])])] = memory
-            write, read = memory.write_port(), memory.read_port()
+            name = "_".join(["slot", *map(str, bank[: 1 + halves])])
+            m.submodules[name] = memory
+            write, read = write_port(memory, f"{name}_write"), read_port(memory, f"{name}_read")
             written = [here & one.circuit[bank[0]] & _in(spec, one, bank) for here, one in writers]
             at, word = _row(spec, writers[-1][1]), writers[-1][1].data
             for here, (_, one) in reversed([*zip(written, writers, strict=True)][:-1]):

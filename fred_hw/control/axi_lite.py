@@ -200,7 +200,7 @@ class AxiLiteRegisters(Unit):
         """Keep an address, then the response until it is accepted."""
         address = Signal(self.registers.address_bits, name="read_address", reset_less=True)
         has_address = Signal(name="has_read")
-        take = Signal()
+        take = Signal(name="read_take")
         found = Signal()
         rvalid = self._port("rvalid")
         words = list(self.registers.words())

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.wire import wire
 from fred_hw.member import member
 from fred_hw.spec import SwitchSpec, check_spec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .flit import delayed
 from .reduction import reduction_unit
@@ -88,7 +88,7 @@ class LaneGroup(Lanes):
             reduce = delayed(m, reduce, 1, f"reduce_{stage}")
             stages.append(reduce)
         for index, lane in enumerate(lanes):
-            m.submodules[f"lane_{index}"] = lane
+            place(m, f"lane_{index}", lane)
             m.d.comb += [
                 lane.i0.eq(self.i0.word_select(index, width)),
                 lane.i1.eq(self.i1.word_select(index, width)),

@@ -175,7 +175,7 @@ class Endpoint(Unit):
         """Place the destination of each virtual channel's flow."""
         receivers: list[FlowReceiver] = []
         # A dropped flit makes its packet incomplete; the rest of the packet must not be accepted.
-        dropped = Signal()
+        dropped = Signal(name="dropped_before")
         incoming = Signal(per_class(self))
         pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [

@@ -308,7 +308,8 @@ class FlowReceiver(Unit):
         )
         due = Signal(2, name="other_due")
         # Look up the flow a cycle later, as it is known late that no receiver expects the packet.
-        strayed, ended, wanted = (Signal(name=name) for name in ("strayed", "ended", "wanted"))
+        names = ("strayed", "stray_ended", "wanted")
+        strayed, ended, wanted = (Signal(name=name) for name in names)
         m.d.sync += [
             strayed.eq(stray),
             ended.eq(self.i.word.last),

@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.memory_ports import read_port, write_port
 from fred_hw.gates.select import selected
 from fred_hw.link.crowding import crowding_layout
 from fred_hw.link.message import Message
@@ -197,7 +198,8 @@ class FlowSender(Unit):
         """Write new packets behind those kept; return whether one is incomplete."""
         size, stream = self.spec.protocol.packet_flits, self.i
         index = Signal(self.o.index.shape())
-        write, write_last = kept.flits.write_port(), kept.lasts.write_port()
+        write = write_port(kept.flits, "flits_write")
+        write_last = write_port(kept.lasts, "lasts_write")
         end = stream.last | (index == size - 1)
         take = Signal()
         m.d.comb += [
@@ -260,7 +262,7 @@ class FlowSender(Unit):
         index, length, here = (
             Signal(o.index.shape(), name=name) for name in ("send_index", "send_length", "here")
         )
-        read, read_last = kept.flits.read_port(), kept.lasts.read_port()
+        read, read_last = read_port(kept.flits, "flits_read"), read_port(kept.lasts, "lasts_read")
         after = Signal.like(current)
         number = Signal.like(current)
         m.d.comb += [

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
+from fred_hw.gates.memory_ports import read_port
 from fred_hw.member import member
 from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
@@ -83,7 +84,8 @@ class Ledger(Unit):
         kept = data.StructLayout({**fields, **({"route": route_layout()} if chooses else {})})
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
-        key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
+        names = ("key", "held", "other_key")
+        key, held, other = (Signal(range(count), name=name) for name in names)
         known = Signal(count)
         mine = Signal(count)
         earlier = Signal(generation)
@@ -113,11 +115,12 @@ class Ledger(Unit):
         ]
         kept_then = Mux(self.clear, known & ~mine, known | Mux(self.write, mine, 0))
         m.d.sync += known.eq(kept_then & ~Cat(forgotten, Const(0, ADDRESSES)))
-        for address, one, stored, (there, seen) in (
-            (key, flow, self.stored, own),
-            (other, self.other, self.other_stored, (self.other_known, self.other_seen)),
+        others = self.other_known, self.other_seen
+        for name, address, one, stored, (there, seen) in (
+            ("flow", key, flow, self.stored, own),
+            ("other", other, self.other, self.other_stored, others),
         ):
-            read = memory.read_port(domain="comb")
+            read = read_port(memory, f"{name}_read", domain="comb")
             m.d.comb += [
                 read.addr.eq(address),
                 seen.eq(known.bit_select(address, 1)),

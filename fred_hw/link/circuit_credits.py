@@ -70,10 +70,10 @@ class CircuitCredits(Unit):
             for name in ("taken_flits", "before", "spare")
         )
         # The first position at which no largest packet may start, so its size is not subtracted.
-        limit = Signal.like(self.link_sequence, init=most - largest)
+        limit = Signal.like(self.link_sequence, name="start_limit", init=most - largest)
         # The start settles late in its cycle, and is counted in the next one.
         begun = Signal()
-        length = Signal.like(self.length)
+        length = Signal.like(self.length, name="begun_length")
         fits = Signal()
         last = Signal()
         flits = Signal.like(self.link_sequence)

@@ -136,7 +136,8 @@ class Acknowledger(Unit):
         spec, ports = self.spec, self.spec.ports
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         acked = m.submodules.acked = Memory(shape=numbers, depth=spec.protocol.phases, init=[])
-        read, stored = acked.read_port(), acked.write_port()
+        read = acked.read_port()
+        stored = acked.write_port()
         cases = place(m, "cases", CaseQueue(spec=spec))
         for k in range(ports):
             wiring.connect(m, wiring.flipped(self.message[k]), cases.message[k])
@@ -237,7 +238,11 @@ class Acknowledger(Unit):
     ) -> _Answer:
         """Determine the reply to a case."""
         ports, (case, mine) = self.spec.ports, served
-        answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
+        answer = _Answer(
+            Signal(ports, name="answer_targets"),
+            Signal.like(case.kind, name="answer_kind"),
+            Signal.like(case.number, name="answer_number"),
+        )
         obeyed = Signal()
         retransmits = self._retransmits(m, case, flow, change.key, obeyed)
         with fsm.state("look"), m.If(case.passes):

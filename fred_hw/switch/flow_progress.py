@@ -109,7 +109,7 @@ class FlowProgress(Unit):
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
         """Return the inputs and the outputs of the case's flow."""
         ports, case = self.spec.ports, self.served
-        own = Signal(ports.bit_length())
+        own = Signal(ports.bit_length(), name="own_flow")
         inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
         as_input, as_output = (
             one_hot_mux(mine, list(flows)) for flows in (self.inputs, self.outputs)

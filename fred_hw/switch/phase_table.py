@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.control.entry_port import EntryPort, entry_layout, number_bits
 from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.memory_ports import read_port, write_port
 from fred_hw.gates.select import selected
 from fred_hw.member import Bundle, member
 from fred_hw.protocol import GENERATIONS
@@ -124,7 +125,8 @@ class PhaseTable(Unit):
         for k, (enable, number, entry) in enumerate(reads):
             memory = Memory(shape=layout, depth=phases, init=[])
             m.submodules[f"entries_{k}"] = memory
-            read, write = memory.read_port(), memory.write_port()
+            read = read_port(memory, f"entries_{k}_read")
+            write = write_port(memory, f"entries_{k}_write")
             m.d.comb += [
                 read.en.eq(enable),
                 read.addr.eq(number),
@@ -136,7 +138,8 @@ class PhaseTable(Unit):
         # One more than the generation of the last entry, or 0 if none was written since reset.
         least = Memory(shape=range(GENERATIONS + 1), depth=phases, init=[])
         m.submodules.generations = least
-        read, write = least.read_port(), least.write_port()
+        read = read_port(least, "generations_read")
+        write = write_port(least, "generations_write")
         used, generation = control.entry.used, control.entry.generation
         m.d.comb += [
             read.en.eq(1),

@@ -178,7 +178,7 @@ class StarvationGuard(Unit):
         port = Signal(ports, init=1)
         circuit = Signal(per_class(self), init=1)
         online = Signal(name="of_unicast")
-        phase = Signal.like(self.phase)
+        phase = Signal.like(self.phase, name="head_phase")
         ends = Signal(ports)
         alone = Signal()
         early = Signal()

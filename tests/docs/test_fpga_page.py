@@ -19,7 +19,7 @@ INTERCONNECT = "The first three commands give, for the interconnect of four port
 SWITCH = "The next three commands give, for the switch of `tiny-2`, two ports of one INT8 lane:"
 MEMORIES = "In ECP5, these are the memories of this switch:"
 DESIGNS = {
-    "switch of 4 ports": "--level switch --fpga ecp5",
+    "switch of 4 ports": "lanes=1 --level switch --fpga ecp5",
     "router of a 4 x 4 torus": "--level router",
     "collective endpoint": "--level endpoint",
 }
@@ -89,6 +89,21 @@ def test_resources_of_whole_designs(printed: Printed, design: str) -> None:
     heads = ("LUTs", "flip-flops", "block memories", "LUT memories", *list(BITS)[:2])
     [cells] = ([*cells] for name, *cells in told if name == design)
     assert cells == [f"{values[head]:,}" for head in heads]
+
+
+@pytest.mark.long  # minutes
+def test_a_switch_of_four_ports_is_placed_and_routed(printed: Printed) -> None:
+    found = printed(next(one for one in COMMANDS if "buffer_packets=2" in one))
+    routing, resources = found["routing"], found["resources"]
+    assert f"reaches {routing['fmax_mhz']:.1f} MHz in an LFE5U-85F.**" in TEXT
+    told = "The command with `protocol.buffer_packets=2` gives:"
+    assert rows(PAGE, told) == [
+        [kind, f"{used:,}", f"{most:,}"] for kind, (used, most) in routing["used"].items()
+    ]
+    used, available = routing["used"]["TRELLIS_COMB"]
+    assert f"(`TRELLIS_COMB`), {used / available:.0%}".replace("%", " %") in TEXT
+    assert f"The netlist has {resources['LUTs']:,} LUTs." in TEXT
+    assert resources["block memories"] == 0
 
 
 def test_every_family_is_listed() -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from fred_hw.load import load_spec
 from fred_hw.mesh.spec import MeshSpec
+from gen import emitter
 from gen.design import Design, generate
 from gen.keywords import KEYWORDS
+from gen.level import LEVELS
 from gen.names import with_names
 from testbench.sim.kept import kept
 
@@ -141,3 +143,53 @@ def test_names_and_lines_of_a_chiplet_are_plain() -> None:
 def test_names_and_lines_of_a_mesh_are_plain(level: str) -> None:
     mesh = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
     check_names(kept(generate, mesh, level=level))
+
+
+TWINS = {("fred_hw.link.framer.Framer", name) for name in ("behind", "circuit", "link_sequence")}
+"""Known pairs: a net of the framer, and a port of the framer with the same name."""
+
+
+def twins(
+    monkeypatch: pytest.MonkeyPatch, source: str, level: str, changes: dict[str, object]
+) -> set[tuple[str, str]]:
+    """Return unit and name of all nets, memories and instances that share their name.
+
+    Amaranth puts ``$`` and a number behind such a name, and ``$`` before one that it makes up.
+    """
+    texts = list[str]()
+
+    def kept_text(rtlil: str) -> str:
+        texts.append(rtlil)
+        return with_names(rtlil)
+
+    monkeypatch.setattr(emitter, "with_names", kept_text)
+    units = generate((LEVELS[level].load or load_spec)(source, changes), level=level).units
+    modules = re.findall(r"^module \\(\S+)\n(.*?)^end$", "\n".join(texts), re.M | re.S)
+    assert {name for name, _ in modules} == units.keys()
+    shared = re.compile(r"^  (?:wire|memory|cell \\).* \\(\S*)\$\S*$", re.M)
+    return {(units[name], found) for name, text in modules for found in shared.findall(text)}
+
+
+MESH = "examples/mesh-torus-4x4.yaml"
+DESIGNS: list[tuple[str, str, dict[str, object]]] = [
+    ("small-4", "switch", {}),
+    ("odd-5", "switch", {}),
+    ("small-4", "endpoint", {}),
+    ("small-4", "endpoint", {"endpoint.read_ports": 2, "endpoint.schedule_entries": 16}),
+    ("small-4", "terminator", {}),
+    (MESH, "router", {}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "level", "changes"), DESIGNS)
+def test_no_two_nets_of_a_unit_share_a_name(
+    monkeypatch: pytest.MonkeyPatch, source: str, level: str, changes: dict[str, object]
+) -> None:
+    """Numbered names such as ``came_2`` do not say which of two signals a net is."""
+    assert twins(monkeypatch, source, level, changes) <= TWINS
+
+
+@pytest.mark.parametrize("level", ["interconnect", "crossbar", "benes"])
+def test_no_two_nets_of_a_network_share_a_name(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
+    assert not twins(monkeypatch, "small-4", level, {})

@@ -9,6 +9,7 @@ from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.flit import Flit
+from fred_hw.gates.memory_ports import read_port, write_port
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.link.credits import Credits
 from fred_hw.link.deframer import Deframer
@@ -141,9 +142,9 @@ def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head:
         Interface with ``circuit``, ``take`` and ``valid`` as in ``Head``.
     """
     depth = queues[0].spec.protocol.buffer_flits
-    came = Signal(len(queues))
+    came = Signal(len(queues), name="payload_came")
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
-    write, read = memory.write_port(), memory.read_port()
+    write, read = write_port(memory, "payload_write"), read_port(memory, "payload_read")
     tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
     places = [queue.place + number * depth for number, queue in enumerate(queues)]
     m.d.comb += [

@@ -196,8 +196,8 @@ class CircuitQueue(FlitQueue):
         protocol = self.spec.protocol
         online = head.phase == protocol.online
         known = Signal()
-        stale = Signal()
-        behind = Signal.like(self.due)
+        stale = Signal(name="other_generation")
+        behind = Signal.like(self.due, name="due_ahead")
         m.d.comb += [
             known.eq(selected(head.phase, list(self.serves))),
             stale.eq((head.phase < protocol.online) & (head.generation != self.generation)),

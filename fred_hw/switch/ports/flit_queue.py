@@ -151,8 +151,8 @@ class FlitQueue(Unit):
         m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
         # The removal settles late in its cycle.
         m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
-        before = Signal.like(self.place)
-        behind = Signal.like(self.place)
+        before = Signal.like(self.place, name="place_before")
+        behind = Signal.like(self.place, name="place_behind")
         m.d.comb += self.place.eq(Mux(gone, behind, before))
         m.d.sync += [before.eq(self.place), behind.eq(_next(self.place, depth))]
         with m.If(came):

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
+from fred_hw.gates.memory_ports import read_port, write_port
 from fred_hw.gates.select import first_of, may_pass, next_grant, one_hot_mux, selected
 from fred_hw.member import member
 from fred_hw.per_class import array_per_class, channels_of, per_class
@@ -166,7 +167,8 @@ class InputPort(Arrivals):
         due, head, bits = self.due, self.head, number_bits(self.spec)
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
-        write, asked, read = memory.write_port(), memory.read_port(), memory.read_port()
+        write = write_port(memory, "due_write")
+        asked, read = (read_port(memory, name) for name in ("due_asked", "due_read"))
         asks = Cat(queue.asks for queue in queues)
         answered = Signal(per_class(self))
         comes = word.descriptor

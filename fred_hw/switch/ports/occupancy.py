@@ -55,10 +55,10 @@ class Occupancy(Unit):
     def build(self, m: Module) -> None:
         most = per_class(self) * self.spec.protocol.buffer_flits
         # Arrivals and departures settle late in their cycle.
-        enters = Signal.like(self.enters)
-        comes = Signal.like(self.comes)
-        leaves = Signal.like(self.leaves)
-        goes = Signal.like(self.goes)
+        enters = Signal.like(self.enters, name="enters_before")
+        comes = Signal.like(self.comes, name="comes_before")
+        leaves = Signal.like(self.leaves, name="leaves_before")
+        goes = Signal.like(self.goes, name="goes_before")
         m.d.sync += [
             enters.eq(self.enters),
             comes.eq(self.comes),

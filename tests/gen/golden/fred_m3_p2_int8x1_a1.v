@@ -146,28 +146,28 @@ module lanes_int8x1_a1(i1, apart, clk, o, second, i0);
   // Second operand, lane 0 in the low bits.
   input [7:0] i1;
   wire [7:0] i1;
+  /* part = "member.find" */
+  reg lane_0_reduce;
+  wire lane_0_reduce_1;
+  wire [1:0] lane_0_together;
   // Lane-wise results if the operands are reduced, else i0.
   output [7:0] o;
   wire [7:0] o;
-  /* part = "member.find" */
-  reg reduce;
-  wire reduce_1;
   // i1 if the operands are not reduced.
   output [7:0] second;
   wire [7:0] second;
-  wire [1:0] together;
   always @(posedge clk)
-    reduce <= reduce_1;
-  assign reduce_1 = & together;
-  assign together = ~ apart;
+    lane_0_reduce <= lane_0_reduce_1;
+  assign lane_0_reduce_1 = & lane_0_together;
+  assign lane_0_together = ~ apart;
   int8_add_saturate_a1 lane_0 (
     .clk(clk),
     .i0(i0),
     .i1(i1),
     .o(o),
-    .reduce(reduce),
+    .reduce(lane_0_reduce),
     .second(second),
-    .together(together)
+    .together(lane_0_together)
   );
 endmodule
 
