@@ -100,7 +100,7 @@ class Framer(Unit):
         grants, stalled = self._grants(m, choices, kept)
         handshake, message, sync_granted, packet, _ = grants
         loses = Signal()
-        behind = Signal()
+        behind = Signal(name="lost_behind_handshake")
         # The receiver of a handshake may not be up yet, and would ignore credits.
         m.d.comb += [
             loses.eq(self.down & ~stalled),
@@ -239,9 +239,9 @@ class Framer(Unit):
         due = Signal()
         still = Signal()
         bits = self.spec.protocol.fields["circuit"]
-        circuit = Signal(bits)
+        circuit = Signal(bits, name="sync_circuit")
         following = Signal(bits)
-        link_sequence = Signal(link_sequence_bits(self.spec))
+        link_sequence = Signal(link_sequence_bits(self.spec), name="sync_link_sequence")
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
         for number in range(len(self.lacks)):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
