@@ -13,7 +13,7 @@ from tests.perfmodel.switch_timing.test_endpoint import timing
 
 HZ = load_record("l1-12").record.clock.hz
 FLIT = 512
-RATE = HZ * FLIT * 4184 / 4096  # a flit per cycle
+RATE = HZ * FLIT * 4192 / 4096  # a flit per cycle
 WAY = (24 + 25 + 24) / HZ  # through an L1
 BEHIND = (24 + 22 + 24) / HZ  # of a message of a ring, whose path has stayed
 
