@@ -195,19 +195,9 @@ def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> 
     assert one.taken == [2, 3, 4]
     assert [cycle for cycle, _ in one.sent] == [9, 10, 11]
     assert [fields["data"] for fields in one.of(DATA)] == [5, 6, 7]
+    fixed = {"circuit": MP, "phase": 1, "sequence": 0, "last": 2, "link_sequence": 0}
     for index, fields in enumerate(one.of(DATA)):
-        assert (
-            fields.items()
-            >= {
-                "circuit": MP,
-                "phase": 1,
-                "sequence": 0,
-                "index": index,
-                "last": 2,
-                "link_sequence": 0,
-                "credit_circuit": CONTROL,
-            }.items()
-        )
+        assert fields.items() >= (fixed | {"index": index, "credit_circuit": CONTROL}).items()
 
 
 @pytest.mark.slow
