@@ -147,10 +147,10 @@ def _gives_up(c: Harness, u: Any, k: int) -> None:
 
 @prove(
     lambda: OnlineRouter(ports=PORTS, middle_switches=3),
-    shows="A destination that no packet uses gets a path whenever a source that sends nothing has "
-    "packets for it alone, unless a source whose packet has just started has one for it too. A "
-    f"source sends at most {PASSED} packets that are less urgent than one with space. "
-    "A source without a packet for its path gives up the path if another source wants it.",
+    shows="A free destination gets a path whenever an idle source has packets for it alone. It may "
+    "wait if a source whose packet has just started has a packet for it too. A source sends at "
+    f"most {PASSED} packets that are less urgent than one with space. A source gives up a path for "
+    "which it has no packet if another source wants it.",
     omits="other numbers of ports; several virtual channels of a class; packets whose last flit "
     "comes late",
     mutant=last_source_overtaken,
@@ -191,8 +191,8 @@ def matching_finds_paths(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: OnlineRouter(ports=PORTS, middle_switches=3),
-    shows=f"Until a packet with space whose source sends nothing has its path, at most "
-    f"{OVERTAKEN} others start to its destination, if all packets are of one class.",
+    shows=f"At most {OVERTAKEN} other packets start to the destination of a packet that has space "
+    "and an idle source before it gets its path, if all packets are of one class.",
     omits="other numbers of ports; other classes; packets whose last flit comes late",
     mutant=last_source_overtaken,
     fast=False,
