@@ -15,7 +15,7 @@ from tracemodel.chakra.feeder import Feeder
 from tracemodel.chakra.files import read
 from tracemodel.chakra.node import Node
 
-from .golden import llama
+from .golden import LLAMA
 
 
 def node(number: int, *parents: int) -> Node:
@@ -82,7 +82,7 @@ def test_the_lowest_id_that_is_ready_comes_first(nodes: list[Node]) -> None:
 
 def test_real_trace_is_handed_out_whole() -> None:
     for rank in range(4):
-        nodes = list(read(f"{llama()}.{rank}.et"))
+        nodes = list(read(f"{LLAMA}.{rank}.et.gz"))
         order = list(drain(Feeder(nodes)))
         assert sorted(order) == sorted(one.id for one in nodes)
         place = {number: index for index, number in enumerate(order)}

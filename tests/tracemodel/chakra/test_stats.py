@@ -9,7 +9,7 @@ from tracemodel.chakra.node import Attr, Node
 from tracemodel.chakra.partners import Partners
 from tracemodel.chakra.stats import add_partners, check_node, measure
 
-from .golden import llama
+from .golden import LLAMA
 
 
 def comm(number: int, kind: NodeType, **attrs: int) -> Node:
@@ -40,9 +40,9 @@ def test_trace_of_four_nodes_by_hand() -> None:
 
 
 def test_real_traces_have_the_collectives_of_their_groups() -> None:
-    prefix, found = llama(), set[tuple[int, tuple[tuple[str, tuple[int, int]], ...]]]()
+    found = set[tuple[int, tuple[tuple[str, tuple[int, int]], ...]]]()
     for rank in range(4):
-        stats = measure(read(f"{prefix}.{rank}.et"))
+        stats = measure(read(f"{LLAMA}.{rank}.et.gz"))
         assert stats.types == {"COMP_NODE": 136, "COMM_COLL_NODE": 48}
         found.add((stats.operations, tuple(sorted(stats.collectives.items()))))
     assert len(found) == 1  # all NPUs do as much
@@ -87,7 +87,7 @@ def test_sound_nodes_pass() -> None:
     check_node(comm(1, NodeType.COMM_SEND_NODE, comm_size=1, comm_dst=0))
     check_node(comm(1, NodeType.COMM_RECV_NODE, comm_size=1, comm_src=0))
     for rank in range(4):
-        for node in read(f"{llama()}.{rank}.et"):
+        for node in read(f"{LLAMA}.{rank}.et.gz"):
             check_node(node)
 
 

@@ -9,12 +9,11 @@ from fred_hw.errors import InputError
 from tracemodel.chakra.files import read
 from tracemodel.chakra.traces import ENDINGS, find_traces, groups_path, trace_path, trace_paths
 
-from .golden import llama
+from .golden import LLAMA
 
 
 def test_real_set_has_four_ranks() -> None:
-    prefix = llama()
-    assert find_traces(prefix) == [trace_path(prefix, rank) for rank in range(4)]
+    assert find_traces(LLAMA) == [Path(f"{LLAMA}.{rank}.et.gz") for rank in range(4)]
 
 
 def test_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:

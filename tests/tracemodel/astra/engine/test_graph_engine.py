@@ -13,7 +13,7 @@ from fred_hw.errors import InputError
 from fred_hw.progress import listening
 from perfmodel.memory.file import MemoryFile
 from tests.examples import examples
-from tests.tracemodel.chakra.golden import llama
+from tests.tracemodel.chakra.golden import LLAMA
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.operation import Operations, Unit
 from tracemodel.astra.engine.setup import Setup, load_setup
@@ -29,11 +29,10 @@ from .nodes import collective, compute, memory, message, node, run, setup
 
 
 def test_traces_of_a_transformer_take_as_long_as_in_astra_sim() -> None:
-    """The README beside them has the result of ASTRA-sim."""
-    prefix = llama()
-    files = [prefix.parent / name for name in ("net.yml", "sys.json", "mem.json", "w.json")]
-    given = load_setup(*files)
-    traces = load_traces(prefix, given.network.npus, given.system)
+    """The result is that of ASTRA-sim's analytical back end without congestion."""
+    files = ("network.yml", "system.json", "memory.json", "groups.json")
+    given = load_setup(*(LLAMA.parent / name for name in files))
+    traces = load_traces(LLAMA, given.network.npus, given.system)
     assert GraphEngine(traces, given).run() == tuple(
         RankTimes(rank, 14_195_924, 13_203_830, 2_501_076, 1_508_982, 992_094) for rank in range(4)
     )
