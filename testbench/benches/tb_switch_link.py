@@ -18,6 +18,7 @@ from .tb_switch import (
     PORTS,
     PROTOCOL,
     SPEC,
+    contest,
     everyone,
     phase_of,
     runs_of,
@@ -31,6 +32,7 @@ BURST = 11 + 20  # a burst of acks, and the time in which two are answered
 test, stuck_test = scenario(), scenario(PROTOCOL.head_of_line_timeout_cycles <= 10_000)
 acks_test = scenario(PROTOCOL.ack_interval > 2)
 parts_test = scenario(PROTOCOL.packet_flits > 1)
+preempted_test = scenario(PROTOCOL.packet_flits > 1 and PROTOCOL.phases >= 2)
 DATA, ACK, NACK, ASK = (KINDS.index(name) for name in ("data", "ack", "nack", "ask"))
 FAULTS = link_faults(SPEC.data_width)
 FaultKind: Any = Enum("FaultKind", {name: name for name in FAULTS})
@@ -244,6 +246,28 @@ async def nacks_and_requests_at_any_time_do_no_harm(dut: Any) -> None:
         port.to_switch.put(bench.codec.pack(kind=rng.choice((NACK, NACK, ASK)), **said))
         await bench.cycles(rng.randint(1, 4))
     await bench.drain()
+    bench.finish()
+
+
+@preempted_test
+async def retransmissions_while_phases_preempt_each_other(dut: Any) -> None:
+    """Ask for the packet that comes out, in each cycle before a preemption."""
+    patient, urgent = contest()
+    bench, rng = await started(dut, 0.0, [patient, urgent])
+    most = PROTOCOL.packet_flits
+    said = {"kind": NACK, "circuit": CONTROL, "phase": patient.number}
+    for wait in range(LATENCY):
+        seen = len(bench.data(bench.outputs[0]))
+        bench.play(runs_of(rng, patient, 3 + 2 * LATENCY // most, most))
+        while len(bench.data(bench.outputs[0])) == seen:
+            await bench.cycles(1)
+        fields = bench.codec.unpack(bench.data(bench.outputs[0])[seen].flit)
+        bench.ports[0].to_switch.put(bench.codec.pack(**said, sequence=fields["sequence"]))
+        await bench.cycles(wait)
+        bench.play(runs_of(rng, urgent, 1, most))
+        await bench.drain()
+    assert await bench.access.read("PREEMPTIONS") > 0
+    assert sum((await bench.access.counters())["rewinds"]) > 0
     bench.finish()
 
 
