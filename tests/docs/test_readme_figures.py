@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
 
@@ -18,7 +19,14 @@ from perfmodel.training.request import read_requests
 from studies.algorithms import compare_algorithms, winners
 from studies.reproduce import Count, count, reproduce
 from studies.rtl import summaries
-from studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
+from studies.rtl_iteration import (
+    SHIPPED_ITERATIONS,
+    Lane,
+    load_iteration,
+    model_lanes,
+    rtl_lanes,
+    simulated,
+)
 from studies.rtl_shipped import SHIPPED_CYCLES, shipped_against_rtl
 from studies.section import CLASSES, SECTIONS, ReproduceRow
 
@@ -180,6 +188,27 @@ def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
     rtl, model = (f"{one.time_s * 1e6:.2f}" for one in (record, iteration))
     assert f" | {cycles} cycles, {off} apart (" in (ROOT / "README.md").read_text("utf-8")
     assert f" | {cycles} | {rtl} | {model} | {off} |" in VALIDATION.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "fabric"), [("iteration-wafer-20", "plane"), ("iteration-mesh-5x4", "mesh")]
+)
+def test_all_reduces_are_active_as_long_as_printed(name: str, fabric: str) -> None:
+    record = load_iteration(name)
+    model = model_lanes(simulated(record).iteration)
+    rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
+    active = [_least_active_us(one, kind) for kind in ("mp", "dp") for one in (model, rtl)]
+    row = f"| {fabric} | {' | '.join(f'{one:.1f}' for one in active)} |"
+    assert row in VALIDATION.read_text("utf-8")
+
+
+def _least_active_us(lanes: Mapping[int, Lane], kind: str) -> float:
+    """Return how long all-reduces of a kind take at the NPU of the first stage that waits least."""
+    return 1e6 * min(
+        sum(span.end_s - span.begin_s for span in lane.spans if span.kind == kind)
+        for lane in lanes.values()
+        if lane.stage == 0
+    )
 
 
 @pytest.mark.slow
