@@ -25,3 +25,11 @@ def test_an_item_ends_after_its_loops() -> None:
     module = parse_module(name, tokens)
     found = [(item.tokens[0], item.drives) for item in module.items]
     assert found == [("initial", ["k", "k", "m", "m"]), ("assign", ["a"]), ("always", ["q"])]
+
+
+def test_directions_of_a_port_are_those_of_its_declarations() -> None:
+    text = "module m(a, b, c); input [3:0] a; output b; reg b; inout c; endmodule"
+    [(name, tokens)] = read_modules(text)
+    module = parse_module(name, tokens)
+    assert [module.directions(port) for port in module.ports] == [{"input"}, {"output"}, {"inout"}]
+    assert module.directions("absent") == set()

@@ -1,11 +1,12 @@
-"""Change one operator, number or condition at a time, and see whether a test fails.
+r"""Change one operator, number or condition at a time, and see whether a test fails.
 
 The changes are those of cosmic-ray's operators; which ones are tried is drawn with a seed, so that
 a sample can be repeated. Work is done in a copy of the repository. A mutant is tried on the tests
 of its module first, then on those of its folder, then on all of the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
-    python tests/mutation/sample.py --mutants 20 --near --record docs/figures/source-mutants.json
+    python tests/mutation/sample.py --seed 2 --mutants 24 --near \
+        --record docs/figures/source-mutants.json
 """
 
 import ast

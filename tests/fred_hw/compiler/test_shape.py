@@ -1,8 +1,12 @@
 """Tests of fred_hw.compiler.shape."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from fred_hw.compiler.shape import (
+    code_width,
     configuration_width,
     layout,
     microswitch_counts,
@@ -52,3 +56,20 @@ def test_levels_follow_the_recursion() -> None:
     assert split_count(2) == 0
     for ports in range(3, 65):
         assert split_count(ports) == 1 + split_count((ports + 1) // 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "sizes", "message"),
+    [
+        (split_count, (1,), "ports must be 2 or more, not 1"),
+        (code_width, (1,), "middle_switches must be 2 or more, not 1"),
+        (configuration_width, (1, 2), "ports must be 2 or more, not 1"),
+        (microswitch_counts, (1, 2), "ports must be 2 or more, not 1"),
+        (microswitch_counts, (4, 1), "middle_switches must be 2 or more, not 1"),
+    ],
+)
+def test_sizes_of_no_switch_are_refused(
+    function: Callable[..., object], sizes: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        function(*sizes)

@@ -11,13 +11,18 @@ from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throu
 SPECS = pytest.mark.parametrize("ports", [2, 3, 5])
 
 
+def word(ports: int, source: int, destination: int) -> int:
+    """Return the configuration word of a path."""
+    configuration = route((Flow([source], [destination]),), ports, 2).configuration
+    assert configuration is not None
+    return configuration.pack()
+
+
 def made(ports: int) -> tuple[Interconnect, int, str, str, int]:
     """Return an interconnect, a path from its first to its last port, and the cycles it takes."""
     spec = SwitchSpec(ports=ports, middle_switches=2, format="int8", lanes=1, adder_registers=1)
-    configuration = route((Flow([0], [ports - 1]),), ports, 2).configuration
-    assert configuration is not None
     unit = Interconnect(spec=spec)
-    return unit, configuration.pack(), "i[0]", f"o[{ports - 1}]", latency_cycles(spec)
+    return unit, word(ports, 0, ports - 1), "i[0]", f"o[{ports - 1}]", latency_cycles(spec)
 
 
 @SPECS
@@ -33,3 +38,13 @@ def test_throughput_is_a_flit_per_cycle_whatever_the_configuration_was(ports: in
 @SPECS
 def test_reset_loses_the_flits_inside(ports: int) -> None:
     check_reset(*made(ports))
+
+
+@SPECS
+def test_a_pruned_interconnect_has_the_latency_of_the_full_one(ports: int) -> None:
+    unit, there, *_, latency = made(ports)
+    last, back = ports - 1, word(ports, ports - 1, 0)
+    only = {"there": f"{there:#x}", "back": f"{back:#x}"}
+    pruned = Interconnect(spec=unit.spec.with_changes(only=only))
+    check_latency(pruned, there, "i[0]", f"o[{last}]", latency)
+    check_latency(pruned, back, f"i[{last}]", "o[0]", latency)

@@ -90,6 +90,14 @@ def test_another_path_follows_in_the_cycle_behind_the_last_flit() -> None:
     assert found[1:] == [*[(0, 8, 0, 0)] * 3, (8, 4, 0, 0)]
 
 
+def test_only_the_path_of_a_packet_that_ends_is_handed_over_without_space() -> None:
+    # Sources 0 and 2 want the destinations of 1 and 3, which have no space; 3 ends its packet.
+    wanted = {"space[0]": 0, "space[1]": 0, "holds": 0b1010} | comes(0, 1) | comes(2, 0)
+    ends = wanted | {"closing": 0b1000}
+    found = seen([comes(1, 1) | comes(3, 0), wanted, ends, wanted | {"holds": 2}, {}])
+    assert found[1:] == [*[(0, 2, 0, 1)] * 3, (0, 2, 1, 0)]
+
+
 def test_reset_ends_all_paths() -> None:
     assert seen([comes(1, 3), {}, {"rst": 1}, {}]) == [
         (0,) * 4,

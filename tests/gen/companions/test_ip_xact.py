@@ -112,6 +112,27 @@ def test_interfaces_of_an_endpoint_are_its_streams_and_its_registers() -> None:
     assert interfaces(component("interconnect")) == {}
 
 
+@pytest.mark.parametrize("level", ["interconnect", "switch"])
+def test_ports_are_those_of_the_module_and_only_buses_have_a_range(level: str) -> None:
+    names = {"x": NAMESPACE}
+    found = [
+        (
+            port.findtext("x:name", "", names),
+            port.findtext("x:wire/x:direction", "", names),
+            [
+                (int(bus.findtext("x:left", "", names)), int(bus.findtext("x:right", "", names)))
+                for bus in port.iterfind("x:wire/x:vectors/x:vector", names)
+            ],
+        )
+        for port in ET.fromstring(component(level)).iterfind(".//x:ports/x:port", names)
+    ]
+    kind: Any = LEVELS[level]
+    assert found == [
+        (name, direction.removesuffix("put"), [(bits - 1, 0)] if bits > 1 else [])
+        for name, direction, bits in module_ports(kind.top(SPEC))
+    ]
+
+
 @pytest.mark.parametrize(
     ("level", "registers"), [("switch", switch_map(SPEC)), ("endpoint", endpoint_map(SPEC))]
 )

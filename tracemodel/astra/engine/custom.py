@@ -44,7 +44,7 @@ def load_custom(prefix: str, npus: int, *, control: bool = True) -> list[Trace]:
         for one in trace.operations.values():
             try:
                 _check(one)
-                add_partners(partners, one, place, npus)
+                add_partners(partners, one, place, npus, one.what.group)
             except InputError as error:
                 field = f"node {one.id}: {error.field}"
                 raise InputError(trace.source, field, error.message) from None

@@ -163,7 +163,7 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
 
 
 def add_partners(
-    partners: Partners, operation: Operation, rank: int, ranks: int, group: str | None = None
+    partners: Partners, operation: Operation, rank: int, ranks: int, group: str
 ) -> None:
     """Count an operation that meets other ranks at run time; ignore all other operations.
 
@@ -173,8 +173,8 @@ def add_partners(
         Counts.
     operation, rank, ranks : Operation, int, int
         The operation, its rank, and how many ranks there are.
-    group : str or None
-        Name of its communicator group in this trace; by default the one of the operation.
+    group : str
+        Name of its communicator group in this trace, which may be another than in the operation.
 
     Raises
     ------
@@ -187,10 +187,9 @@ def add_partners(
             ends = message_ends(operation, rank, ranks)
             partners.add_message(rank, operation.id, ends, operation.tag, what.bytes)
     elif what.joint or (what.collective and all(what.involved or ())):
-        name = what.group if group is None else group
         size = None if what.collective == "all_to_all" else what.bytes
         partners.add_collective(
-            rank, operation.id, name, what.collective or kind_of(operation), size
+            rank, operation.id, group, what.collective or kind_of(operation), size
         )
 
 

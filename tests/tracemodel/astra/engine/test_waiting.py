@@ -1,9 +1,14 @@
 """Traces that cannot end: the line that refuses them names the cause."""
 
+from pathlib import Path
+
 import pytest
 
 from fred_hw.errors import InputError
+from tracemodel.astra.engine.graph_engine import GraphEngine
+from tracemodel.astra.engine.trace import load_traces
 from tracemodel.astra.transport import NETWORK_MODELS
+from tracemodel.chakra.files import write
 from tracemodel.chakra.kinds import NodeType
 
 from .nodes import collective, compute, memory, message, node, run, setup
@@ -84,3 +89,15 @@ def test_what_cannot_end_is_a_line(what: str, model: str) -> None:
     first, second, line = WAITS[what]
     with pytest.raises(InputError, match=line):
         run(setup(groups={"3": (1,)}), first, second, model=model)
+
+
+def test_a_collective_lacks_a_rank_of_the_group_in_its_own_trace(tmp_path: Path) -> None:
+    given = setup(4, groups={"1": (0, 1), "2": (2, 3)})
+    # Three files differ only in the name of the group, so their operations are read once.
+    for rank, group in enumerate("112"):
+        write(tmp_path / f"w.{rank}.et", iter([collective(4, 8, pg_name=group)]))
+    write(tmp_path / "w.3.et", iter([compute(4, 1)]))
+    traces = load_traces(tmp_path / "w", 4, given.system)
+    line = r"w\.3\.et: must take part in 1 all_reduce of 8 bytes in group 2, as rank 2 with node 4 "
+    with pytest.raises(InputError, match=line):
+        GraphEngine(traces, given).run()
