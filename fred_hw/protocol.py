@@ -414,6 +414,11 @@ class ProtocolSpec(FileModel, validate_default=True):
         return self.channels.buffers
 
     @property
+    def circuits(self) -> dict[str, int]:
+        """Each value of a header's ``circuit`` by its name: buffers, then ``control``."""
+        return {name: number for number, name in enumerate(self.buffers)} | {"control": CONTROL}
+
+    @property
     def fields(self) -> dict[str, int]:
         """Width of each header field as stored in hardware.
 

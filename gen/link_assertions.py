@@ -69,7 +69,7 @@ def link_module(name: str, spec: SwitchSpec) -> str:
         Sizes of the link.
     """
     body = [
-        *_fields(),
+        *_fields(spec),
         *_crc(spec.data_width),
         *_allowed(spec),
         *_session(),
@@ -91,15 +91,18 @@ def _wire(field: str, side: str = "s") -> str:
     return f"  wire {size}{prefix}{field} = {_bits(field, side)};"
 
 
-def _fields() -> list[str]:
+def _fields(spec: SwitchSpec) -> list[str]:
     here = (
         *("kind", "circuit", "unicast", "phase", "index", "last", "link_sequence"),
-        *("session_id", "digest"),
+        *("credit_circuit", "session_id", "digest"),
     )
+    buffers = f"{HEADER_FIELDS['circuit'].bits}'d{len(spec.protocol.buffers)}"
     there = ("kind", "credit_circuit", "credit_limit", "peer_session_id", "peer_known")
     return [
         *(_wire(field) for field in here),
         *(_wire(field, "m") for field in there),
+        f"  wire has_buffer = circuit < {buffers};",
+        f"  wire credit_has_buffer = credit_circuit < {buffers};",
         f"  wire is_data = kind == 3'd{Kind.DATA};",
         f"  wire numbered = is_data || kind == 3'd{Kind.SYNC};",
         f"  wire is_handshake = kind == 3'd{Kind.HANDSHAKE};",
@@ -203,8 +206,13 @@ def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
     rules = [
         Assertion(
             "link_circuit",
-            f"good |-> numbered == (circuit != {_CONTROL})",
+            f"good |-> (numbered ? has_buffer : circuit == {_CONTROL})",
             "data and sync must have a virtual channel of data, all others the control channel",
+        ),
+        Assertion(
+            "link_credit_circuit",
+            f"good |-> credit_has_buffer || credit_circuit == {_CONTROL}",
+            "credit_circuit must be a virtual channel of data, or 15 for none",
         ),
         Assertion(
             "link_unused_bits",
@@ -254,7 +262,7 @@ def _link_rules() -> list[Assertion]:
         ),
         Assertion(
             "link_credits",
-            f"good && is_data && met && circuit != {_CONTROL} "
+            "good && is_data && met && has_buffer "
             f"|-> limited[circuit] && !space[{_LINK_SEQUENCE_HIGH}]",
             "a packet must wait until all its flits are below the credit limit",
         ),

@@ -36,7 +36,7 @@ def streams(slave: str, master: str, spec: SwitchSpec | None = None) -> dict[str
             "tuser": header_fields(),
             "kinds": [*KINDS],
             **({"crowding": crowding} if chooses else {}),
-            "circuits": [*protocol.buffers, "control"],
+            "circuits": protocol.circuits,
         }
     }
 

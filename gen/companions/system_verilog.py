@@ -71,14 +71,15 @@ def package(design: AnyDesign) -> str:
     """Return a package with constants, kinds, headers, and offsets and fields of registers."""
     spec, registers = design.spec, LEVELS[design.level].registers
     header = header_fields()
-    circuits = (*spec.protocol.channels.buffers, "control")
     lines = [
         f"// Constants and types for logic and software around {design.name}.",
         f"package {design.name}_pkg;",
         f"  localparam int DATA_WIDTH = {spec.data_width};",
         f"  localparam int PHASES = {spec.protocol.phases};",
-        *_enumeration("kind_t", "KIND", KINDS, header["kind"][1]),
-        *_enumeration("circuit_t", "CIRCUIT", circuits, header["circuit"][1]),
+        *_enumeration(
+            "kind_t", "KIND", {name: k for k, name in enumerate(KINDS)}, header["kind"][1]
+        ),
+        *_enumeration("circuit_t", "CIRCUIT", spec.protocol.circuits, header["circuit"][1]),
     ]
     for name, (kind, unicast) in _HEADERS.items():
         absent = {*absent_fields(kind, unicast), "crc"}
@@ -156,8 +157,8 @@ def _plain(name: str) -> str:
     return f"{name}_" if name in KEYWORDS else name
 
 
-def _enumeration(name: str, prefix: str, values: tuple[str, ...], bits: int) -> list[str]:
-    items = [f"    {prefix}_{one.upper()} = {bits}'d{n}" for n, one in enumerate(values)]
+def _enumeration(name: str, prefix: str, values: Mapping[str, int], bits: int) -> list[str]:
+    items = [f"    {prefix}_{one.upper()} = {bits}'d{n}" for one, n in values.items()]
     return [f"  typedef enum logic [{bits - 1}:0] {{", ",\n".join(items), f"  }} {name};"]
 
 

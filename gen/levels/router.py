@@ -26,7 +26,7 @@ class RouterLevel(UnitLevel[MeshSpec], OfMesh):
         if inside.protocol.channels.each == 1:
             return found
         between = {
-            "buffers": list(inside.protocol.buffers),
+            "circuits": inside.protocol.circuits,
             "link_digest": inside.digest,
         }
         return {**found, "between_routers": between}

@@ -117,16 +117,15 @@ def test_manifest_tells_ports_and_addresses() -> None:
     }
 
 
-def test_manifest_of_a_router_of_a_torus_has_the_header_between_routers() -> None:
+def test_manifest_of_a_router_of_a_torus_has_the_buffers_between_routers() -> None:
     (text,) = (
         text for file, text in design_of("ring", "router").files().items() if file.endswith(".json")
     )
     said = json.loads(text)
     between = said["between_routers"]
-    assert said["streams"]["tuser"]["circuit"] == [3, 2]
-    assert between["tuser"]["circuit"] == [3, 3]
-    assert between["tuser"]["credit_limit"] == [48, 8]
-    assert between["buffers"] == ["mp_0", "mp_1", "pp_0", "pp_1", "dp_0", "dp_1"]
+    assert said["streams"]["circuits"] == {"mp": 0, "pp": 1, "dp": 2, "control": 15}
+    names = ("mp_0", "mp_1", "pp_0", "pp_1", "dp_0", "dp_1")
+    assert between["circuits"] == {name: k for k, name in enumerate(names)} | {"control": 15}
     assert between["link_digest"] != said["link_digest"]
     assert "between_routers" not in json.loads(
         next(t for f, t in design_of("column", "router").files().items() if f.endswith(".json"))
@@ -160,6 +159,6 @@ def test_units_of_a_mesh_whose_sources_choose_ways_say_so(level: str, tmp_path: 
             assert lint(tmp_path, design.name, *files) == (0, "")
     assert said[0]["link_digest"] != said[1]["link_digest"]
     assert said[0]["name"] != said[1]["name"]
-    assert said[1]["streams"]["kinds"] == [*said[0]["streams"]["kinds"], "alternate"]
-    assert said[1]["streams"]["crowding"]["south"] == [36, 4]
+    assert said[0]["streams"]["tuser"] == said[1]["streams"]["tuser"]
+    assert said[1]["streams"]["crowding"]["south"] == [40, 4]
     assert "crowding" not in said[0]["streams"]

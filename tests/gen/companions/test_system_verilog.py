@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.link.axis import USER_BITS
 from fred_hw.load import load_spec
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import CONTROL, HEADER_BITS
 from gen.companions.system_verilog import package, wrapper
 from gen.design import Design
 from gen.level import LEVELS, UnitLevel
@@ -127,3 +127,11 @@ def test_fields_of_headers_are_where_the_manifest_has_them(level: str) -> None:
         }
         assert named.items() <= fields.items()
         assert {"kind", "circuit", "credit_limit"} <= named.keys()
+
+
+@EACH
+def test_numbers_of_circuits_are_those_in_headers(level: str) -> None:
+    design = design_of(level)
+    found = re.findall(r"CIRCUIT_(\w+) = 4'd(\d+)", package(design))
+    assert {name.lower(): int(number) for name, number in found} == design.spec.protocol.circuits
+    assert design.spec.protocol.circuits["control"] == CONTROL

@@ -79,7 +79,13 @@ def _link_violations(link: _Link) -> dict[str, list[Cycles]]:
     ack = control(Kind.ACK, phase=1)
     flit = data(last=0)
     return {
-        "link_circuit": [[*up, put(control(Kind.ACK, circuit=1))]],
+        "link_circuit": [
+            [*up, put(control(Kind.ACK, circuit=1))],
+            [*up, put(data(circuit=len(protocol.buffers), last=0))],
+        ],
+        "link_credit_circuit": [
+            [*up, put(control(Kind.CREDIT, credit_circuit=len(protocol.buffers)))]
+        ],
         "link_unused_bits": [
             [*up, put(control(Kind.ACK, index=1))],
             [*up, put(control(Kind.CREDIT, sequence=1))],
