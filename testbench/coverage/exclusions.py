@@ -43,7 +43,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     Exclusion(
         "Ledger",
         ("branch",),
-        r"^assign other_\d+ = other_\w+ \? .* -> cond_then$",
+        r"^assign other_key = other_key_\w+ \? .* -> cond_then$",
         "the source of a flow looks up no other flow: input `other` of its ledger is tied to 0",
     ),
 )

@@ -174,7 +174,7 @@ def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
     takes = {f"o{port}_takes_{which}_q1" for port in range(2) for which in ("first", "second")}
     inside = {"configuration_q1", "i0_valid_q1", "i1_valid_q1", "first_q1", "second_q1"}
     assert signals["rd_microswitch_int8x1_a1"] == takes | inside
-    assert signals["lanes_int8x1_a1"] == {"reduce"}
+    assert signals["lanes_int8x1_a1"] == {"lane_0_reduce"}
     assert signals["int8_add_saturate_a1"] == {"add_q", "add_q_own"}
 
 
