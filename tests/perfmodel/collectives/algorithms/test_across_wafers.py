@@ -37,8 +37,9 @@ CLOSED_STUDY = {
     ("mesh:5x4", "measured", "switch", 16): 0.000982763093333333 * _LONGER,
 }
 """All-reduces of 1 GiB [s] as an earlier study had them, which had no topology of its own for
-several wafers: wafer, protocol, join and number of wafers. It left out waits for acks, and had
-headers of 56 bits."""
+several wafers: wafer, protocol, join and number of wafers. It left out waits for acks. It had
+headers of 56 bits, so times by measured protocols are longer by headers of 64; latencies, a
+millionth of them, are not."""
 
 
 def into(result: CollectiveResult, node: str) -> dict[str, float]:
@@ -99,7 +100,9 @@ def test_all_reduces_take_as_long_as_in_the_earlier_study(case: tuple[str, str, 
     wafer, protocol, join, count = case
     topology = wafers(count, wafer, join=join, protocol=protocol)
     found = run_collective(topology, "all_reduce", GIB, algorithm="published")
-    assert found.time_s == pytest.approx(CLOSED_STUDY[case], rel=1e-9)
+    assert found.time_s == pytest.approx(
+        CLOSED_STUDY[case], rel=1e-9 if protocol == "ideal" else 1e-6
+    )
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
