@@ -11,39 +11,19 @@ from fred_hw.endpoint.flow_sender import FlowSender
 from fred_hw.link.circuit_credits import CircuitCredits
 from fred_hw.link.packet_stream import PayloadStream
 from fred_hw.member import member
-from fred_hw.protocol import Kind, ProtocolSpec
+from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from testbench.faults.fault import broken
 from testbench.formal.harness import Harness
 from testbench.formal.properties.fifo import followed
 from testbench.formal.property import Bound, prove
+from testbench.formal.sizes import narrow_link
 
 __all__ = ["LossyFlow"]
 
 
-class _Narrow(ProtocolSpec):
-    """Protocol whose packet numbers have 3 bits, so that they wrap within a bounded proof."""
-
-    @property
-    def fields(self) -> dict[str, int]:
-        return {**super().fields, "sequence": 3, "link_sequence": 4}
-
-
-_PROTOCOL: Any = _Narrow(
-    phases=1,
-    packet_flits=2,
-    buffer_packets=2,
-    round_trip_cycles=1,
-    ack_interval=1,
-    window_packets=4,
-    timeout_cycles=16,
-    nack_timeout_cycles=4,
-    packet_timeout_cycles=4,
-    head_of_line_timeout_cycles=256,
-).model_copy(update={"window_packets": 2})
-"""The window is a quarter of the range of packet numbers, as the longest one of 8 bits is."""
-
+_PROTOCOL = narrow_link({"sequence": 3, "link_sequence": 4})
 SPEC = SwitchSpec(ports=2, lanes=1, format="int8", protocol=_PROTOCOL)
 BUFFER = _PROTOCOL.buffer_flits
 

@@ -7,47 +7,27 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from fred_hw.endpoint.flow import same_flow
 from fred_hw.endpoint.flow_sender import FlowSender
 from fred_hw.gates.select import one_hot_mux, selected
-from fred_hw.protocol import Kind, ProtocolSpec
+from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import STATES, Acknowledger
 from testbench.faults.fault import broken
 from testbench.formal.harness import Harness
 from testbench.formal.property import Bound, prove
+from testbench.formal.sizes import narrow_link
 
 __all__: list[str] = []
 
-
-class _Narrow(ProtocolSpec):
-    """Protocol whose packet numbers have 3 bits, and whose addresses have 1 bit."""
-
-    @property
-    def fields(self) -> dict[str, int]:
-        return {**super().fields, "sequence": 3, "destination": 1, "source": 1}
-
-
-_PROTOCOL: Any = _Narrow(
-    phases=1,
-    urgency_classes=1,
-    packet_flits=1,
-    buffer_packets=2,
-    round_trip_cycles=1,
-    ack_interval=1,
-    window_packets=4,
-    timeout_cycles=16,
-    nack_timeout_cycles=4,
-    packet_timeout_cycles=4,
-    head_of_line_timeout_cycles=256,
-).model_copy(update={"window_packets": 2})
-"""The window is a quarter of the range of packet numbers, as the longest one of 8 bits is."""
-
+_PROTOCOL = narrow_link(
+    {"sequence": 3, "destination": 1, "source": 1}, urgency_classes=1, packet_flits=1
+)
 SPEC = SwitchSpec(ports=2, lanes=1, format="int8", protocol=_PROTOCOL)
 _PORTS = SPEC.ports
 _BITS = _PROTOCOL.fields["sequence"]
 
-CASE_CYCLES = len(STATES) - STATES.index("pick")
+_CASE_CYCLES = len(STATES) - STATES.index("pick")
 """Cycles of the longest case: one in each state after the reset."""
 
-TURN_CYCLES = 2 * _PORTS * CASE_CYCLES
+_TURN_CYCLES = 2 * _PORTS * _CASE_CYCLES
 """Most cycles until an event is taken: one case of the messages and of the events of each port."""
 
 
@@ -94,9 +74,9 @@ def no_answer(m: Module, sound: Any, ports: Any) -> None:
 
 @prove(
     lambda: Acknowledger(spec=SPEC),
-    shows=f"A repeated packet is answered in time. Its event is taken within {TURN_CYCLES} cycles, "
-    "whatever messages and other events arrive: one case for the messages and one for the events "
-    "of each port. The ack to its source follows 6 cycles later. "
+    shows=f"A repeated packet is answered in time. Its event is taken within {_TURN_CYCLES} "
+    "cycles, whatever messages and other events arrive: one case for the messages and one for "
+    "the events of each port. The ack to its source follows 6 cycles later. "
     "It has the number that is due, or else an output is asked. A packet that is too "
     "early is answered by a nack with the number that is due.",
     omits="cycles of a restart, which do not count; acks that are kept; other numbers of ports and "
@@ -110,13 +90,13 @@ def repeats_are_answered_in_time(c: Harness, u: Any) -> None:
     k = c.constant(1, "k")
     event = selected(k, [Cat(event.late, event.early, event.taken) for event in u.event])
     late, early, taken = event
-    waited = Signal(range(TURN_CYCLES + 2), name="waited")
+    waited = Signal(range(_TURN_CYCLES + 2), name="waited")
     with m.If(~(late | early) | taken):
         m.d.sync += waited.eq(0)
-    with m.Elif((waited != TURN_CYCLES + 1) & ~u.restart.valid & u.ready):
+    with m.Elif((waited != _TURN_CYCLES + 1) & ~u.restart.valid & u.ready):
         m.d.sync += waited.eq(waited + 1)
     c.show(waited, "waited_cycles")
-    c.check("taken", ~(late | early) | (waited <= TURN_CYCLES))
+    c.check("taken", ~(late | early) | (waited <= _TURN_CYCLES))
     mine = taken & (selected(k, list(entry.inputs)) != 0)
     # In the cycle after the look-up; all inputs of a flow expect one number.
     due = c.delayed(selected(k, [due.due for due in u.due]), 1)
@@ -129,7 +109,7 @@ def repeats_are_answered_in_time(c: Harness, u: Any) -> None:
     c.check("acked", ~answers | selected(k, list(acks)))
     behind = c.delayed(answers & ~whole, 1, reset=True)
     c.check("asked", ~c.delayed(answers, 1, reset=True) | (behind == asks.any()))
-    c.cover("waits", (late | early) & (waited == TURN_CYCLES - CASE_CYCLES))
+    c.cover("waits", (late | early) & (waited == _TURN_CYCLES - _CASE_CYCLES))
     c.cover("acked", answers & whole)
     c.cover("asked", answers & ~whole)
 
@@ -146,7 +126,7 @@ class _Case(NamedTuple):
 
 def _one_case(c: Harness, u: Any) -> _Case:
     """Assume that messages and events come one by one; return the latest one."""
-    m, age = c.m, Signal(range(CASE_CYCLES + 1), name="age")
+    m, age = c.m, Signal(range(_CASE_CYCLES + 1), name="age")
     sizes = (_PORTS, 3, _BITS, 1, 1)
     case = _Case(
         *(
@@ -172,7 +152,7 @@ def _one_case(c: Harness, u: Any) -> _Case:
     c.assume((word & (word - 1)[: len(word)]) == 0)
     c.assume(~word.any() | ((age == 0) & u.ready))
     with m.If(word.any()):
-        m.d.sync += age.eq(CASE_CYCLES)
+        m.d.sync += age.eq(_CASE_CYCLES)
     with m.Elif(age != 0):
         m.d.sync += age.eq(age - 1)
     return case

@@ -12,22 +12,13 @@ from testbench.faults.switch_core import offer_changes
 from testbench.formal.harness import Harness
 from testbench.formal.properties.registers import axi_lite_rules
 from testbench.formal.property import prove
+from testbench.formal.sizes import SMALLEST_LINK
 
 __all__: list[str] = []
 
-_PROTOCOL = ProtocolSpec(
-    phases=1,
-    packet_flits=2,
-    buffer_packets=2,
-    round_trip_cycles=1,
-    ack_interval=1,
-    window_packets=4,
-    timeout_cycles=16,
-    nack_timeout_cycles=4,
-    packet_timeout_cycles=4,
-    head_of_line_timeout_cycles=256,
+SPEC = SwitchSpec(
+    ports=2, lanes=1, format="int8", protocol=ProtocolSpec.model_validate(SMALLEST_LINK)
 )
-SPEC = SwitchSpec(ports=2, lanes=1, format="int8", protocol=_PROTOCOL)
 
 
 @prove(
