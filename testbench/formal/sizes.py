@@ -37,9 +37,9 @@ def narrow_link(widths: Mapping[str, int], **changes: int) -> Any:
         Fields of ``ProtocolSpec``, in place of those of ``SMALLEST_LINK``.
     """
 
-    class Narrow(ProtocolSpec):
+    class _Narrow(ProtocolSpec):
         @property
         def fields(self) -> dict[str, int]:
             return {**super().fields, **widths}
 
-    return Narrow.model_validate(SMALLEST_LINK | changes).model_copy(update={"window_packets": 2})
+    return _Narrow.model_validate(SMALLEST_LINK | changes).model_copy(update={"window_packets": 2})
