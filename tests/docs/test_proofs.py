@@ -7,6 +7,8 @@ import pytest
 from docs.generate.proofs import RESULTS
 from testbench.formal.property import PROPERTIES
 
+from .pages import ROOT
+
 FOUND = {one["name"]: one for one in json.loads(RESULTS.read_text(encoding="utf-8"))["properties"]}
 
 
@@ -16,6 +18,11 @@ def test_every_property_is_listed_as_it_is() -> None:
         listed = FOUND[name]
         assert (listed["shows"], listed["omits"]) == (one.shows, one.omits), name
         assert listed["cycles"] == (one.bound.cycles if one.bound else None), name
+
+
+def test_readme_has_the_number_of_properties() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"| {len(PROPERTIES)} properties of units, links and small interconnects hold" in text
 
 
 def test_every_listed_property_is_proven_and_can_fail() -> None:
