@@ -45,7 +45,7 @@ PACKAGES = {
     "datapath": Kinds(
         "multiplexers",
         "pipeline",
-        {"configuration|^reduce": "configuration", r"^i\d*_+(data|valid)": "bypass"},
+        {r"configuration|^(lane_\d+_)?reduce": "configuration", r"^i\d*_+(data|valid)": "bypass"},
     ),
     "gates": Kinds("buffers", "buffers"),
     "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),
