@@ -23,8 +23,9 @@ from .studies import SPACE, planned, rows_of, study_file
 pytestmark = pytest.mark.slow
 
 FRED = Path(sys.executable).with_name("fred")
-LONG = {**SPACE, "npu.peak_flops": {"log_range": [1e15, 2e15], "points": 160}}
-"""640 points: long enough to be interrupted after the first commit."""
+LONG = {**SPACE, "npu.peak_flops": {"log_range": [1e15, 2e15], "points": 320}}
+POINTS = 1280
+"""Points of ``LONG``: enough to be interrupted after the first commit on a busy machine."""
 
 
 def started(stack: ExitStack, *words: object) -> "subprocess.Popen[str]":
@@ -80,9 +81,12 @@ def test_a_run_that_is_killed_leaves_a_store_that_is_completed(
         psutil.wait_procs(below, timeout=30)
         assert not any(one.is_running() for one in below)
     there = len(open_store(tmp_path / "store").keys())
-    assert 0 < there < 640
+    assert 0 < there < POINTS
     again = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True)
-    assert f"640 points: {640 - there} computed, {there} there before, 0 failed" in again.stdout
+    assert (
+        f"{POINTS:,} points: {POINTS - there:,} computed, {there:,} there before, 0 failed"
+        in again.stdout
+    )
     assert rows_of(open_store(tmp_path / "store")) == whole
 
 
@@ -115,7 +119,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_point(
         os.kill(workers[0].pid, signal.SIGKILL)
         output, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
-        assert "640 points: 640 computed, 0 there before, 0 failed" in output
+        assert f"{POINTS:,} points: {POINTS:,} computed, 0 there before, 0 failed" in output
     store = open_store(tmp_path / "store")
-    assert store.query("select count(*) as n from points")["n"].to_pylist() == [640]
+    assert store.query("select count(*) as n from points")["n"].to_pylist() == [POINTS]
     assert rows_of(store) == whole
