@@ -84,7 +84,7 @@ def assert_deep(record: Mapping[str, Any]) -> None:
         "data_flits_per_cycle": 128 / 129,
         "ack_share": 1 / 129,
         "control_share": 1 / 129,
-        "payload_share": 128 / 129 * 8 / (8 + 88),
+        "payload_share": 128 / 129 * 8 / (8 + 96),
         "reconfiguration_cycles": 0,
         "preemption_cycles": 8,
         "recovery_cycles": recovery,

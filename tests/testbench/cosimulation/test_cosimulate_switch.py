@@ -44,7 +44,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
     most = spec.protocol.packet_flits
     assert most <= measured["preemption_cycles"] <= max(most, 4) + 1
     efficiency = measured["efficiency"]
-    assert efficiency["header_and_crc_bits"] == 88
+    assert efficiency["header_and_crc_bits"] == 96
     assert efficiency["ack_share"] > 0
     assert efficiency["data_flits_per_cycle"] + efficiency["control_share"] <= 1
 
