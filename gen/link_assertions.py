@@ -212,7 +212,7 @@ def _flit_rules(spec: SwitchSpec) -> list[Assertion]:
         Assertion(
             "link_credit_circuit",
             f"good |-> credit_has_buffer || credit_circuit == {_CONTROL}",
-            "credit_circuit must be a virtual channel of data, or 15 for none",
+            f"credit_circuit must be a virtual channel of data, or {CONTROL} for none",
         ),
         Assertion(
             "link_unused_bits",

@@ -191,8 +191,8 @@ def matching_finds_paths(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: OnlineRouter(ports=PORTS, middle_switches=3),
-    shows=f"At most {OVERTAKEN} other packets start to the destination of a packet that has space "
-    "and an idle source before it gets its path, if all packets are of one class.",
+    shows="While a packet has space and an idle source but no path, at most "
+    f"{OVERTAKEN} other packets start to its destination, if all packets are of one class.",
     omits="other numbers of ports; other classes; packets whose last flit comes late",
     mutant=last_source_overtaken,
     fast=False,
