@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
@@ -76,7 +76,7 @@ def _longest(wafer: WaferSpec, paths: Iterable[list[int]]) -> list[int]:
 
 def _cycles(spec: SwitchSpec) -> int:
     """Return the latency of a lone flit through a switch [cycles]."""
-    return latency_cycles(spec) + ADDED_CYCLES
+    return network_latency_cycles(spec) + ADDED_CYCLES
 
 
 def longest_in_mesh(mesh: MeshSpec) -> LongestPath:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from testbench.collectives.fabric import (
@@ -296,7 +296,7 @@ def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> in
         cycles.append(done.times[1][-1])
     per_flit = (cycles[1] - cycles[0]) / (lengths[1] - lengths[0])
     trip = round(small.protocol.buffer_flits * per_flit)
-    return trip - 2 * _LONG_LINK - latency_cycles(small)
+    return trip - 2 * _LONG_LINK - network_latency_cycles(small)
 
 
 def _rate(cycles: Sequence[int]) -> float:

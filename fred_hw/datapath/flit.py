@@ -25,6 +25,7 @@ class FlitNetwork(Unit):
     """Common base of networks: a rigid pipeline from P input ports to P output ports."""
 
     spec: SwitchSpec
+    configuration: Signal
     i: list[Flit] = member(
         In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports
     )

@@ -8,7 +8,8 @@ from fred_hw.control.entry_port import EntryPort
 from fred_hw.control.events import Counts, Errors
 from fred_hw.control.routes import routes_layout
 from fred_hw.control.switch_map import COUNTERS, PORT_CAUSES, PORT_COUNTERS
-from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.datapath.flit import FlitNetwork
+from fred_hw.datapath.network import network, network_latency_cycles
 from fred_hw.gates.select import any_of
 from fred_hw.link.flit import LinkFlit, framed_signature
 from fred_hw.link.session import Session, join_session
@@ -96,7 +97,7 @@ class SwitchCore(Unit):
 
     def build(self, m: Module) -> None:
         spec = self.spec
-        latency = latency_cycles(spec) + READ_CYCLES
+        latency = network_latency_cycles(spec) + READ_CYCLES
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
         outs = [
             place(m, f"output_{k}", OutputPort(spec=spec, latency=latency, guarded=True))
@@ -105,7 +106,7 @@ class SwitchCore(Unit):
         scheduler = place(m, "scheduler", Scheduler(spec=spec))
         table = place(m, "phase_table", PhaseTable(spec=spec, readers=3))
         dispatcher = place(m, "dispatcher", Dispatcher(spec=spec))
-        interconnect = place(m, "crossing", Interconnect(spec=spec))
+        interconnect = place(m, "crossing", network(spec))
         wiring.connect(m, wiring.flipped(self.table), table.control)
         wiring.connect(m, table.update, scheduler.update)
         wiring.connect(m, table.halt, scheduler.halt)
@@ -139,7 +140,7 @@ class SwitchCore(Unit):
         acknowledger = self._acknowledge(m, table, dispatcher, ins, outs)
         self._report(m, scheduler, dispatcher, acknowledger, ins, outs)
 
-    def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
+    def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: FlitNetwork) -> None:
         """Delay the configuration word so that it arrives with its flits."""
         word: Value = dispatcher.configuration
         for cycle in range(1, READ_CYCLES):

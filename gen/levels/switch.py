@@ -6,7 +6,7 @@ from typing import Any
 
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
@@ -32,7 +32,7 @@ class SwitchLevel(UnitLevel[SwitchSpec]):
         return Switch(spec=spec)
 
     def latency_cycles(self, spec: SwitchSpec) -> int:
-        return latency_cycles(spec) + ADDED_CYCLES
+        return network_latency_cycles(spec) + ADDED_CYCLES
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
         protocol = spec.protocol

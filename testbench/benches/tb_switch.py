@@ -11,7 +11,7 @@ import cocotb
 
 from fred_hw.compiler.collectives import COLLECTIVES, collective_steps
 from fred_hw.compiler.flows import Flow
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import READ_CYCLES
 from fred_hw.switch.ports.output_port import OutputPort
@@ -36,7 +36,7 @@ test = scenario()
 one_phase_each = scenario(PROTOCOL.phases >= 2)
 SEEN_CYCLES = 3  # cycles from a head flit until nothing less urgent starts
 BEGUN = (
-    OutputPort(spec=SPEC, latency=latency_cycles(SPEC) + READ_CYCLES).depth + 1
+    OutputPort(spec=SPEC, latency=network_latency_cycles(SPEC) + READ_CYCLES).depth + 1
 ) // PROTOCOL.packet_flits
 """Number of largest packets that start although none can leave beyond the offered flit."""
 waiting_test = scenario(PROTOCOL.phases >= 2 and PROTOCOL.buffer_packets > BEGUN)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from fred_hw.checks import check_int
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import generate
@@ -45,6 +45,6 @@ def cosimulate_switch(
     check_int("packets", packets, minimum=1)
     make = partial(kept, generate, spec, level="switch")
     endpoint_library(protocol_header(spec.protocol))  # raises here, not in the simulation
-    latency = latency_cycles(spec) + ADDED_CYCLES
+    latency = network_latency_cycles(spec) + ADDED_CYCLES
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(benches("switch"), make, spec, work, environment, options, PROBES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.formats.number_format import NumberFormat
 from fred_hw.formats.values import encoded, numbers_of, storage, stored, values_of
 from fred_hw.spec import SwitchSpec
@@ -64,7 +64,7 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
     SimulatorError
         The simulator is not installed or failed, or the outputs are not what they should be.
     """
-    form, latency = spec.number_format, latency_cycles(spec)
+    form, latency = spec.number_format, network_latency_cycles(spec)
     flits = [[_flit(1 + k + port % 2, spec) for port in range(spec.ports)] for k in range(FLITS)]
     make = partial(kept, generate, spec)
     environment = {"FRED_FLITS": json.dumps(flits), "FRED_LATENCY": latency}
