@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fred_hw.checks import check_int
 from fred_hw.registry import Registry
 
-__all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat"]
+__all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat", "wider_formats"]
 
 OVERFLOWS = ("saturate", "wrap")
 """Behaviour of integer sums beyond the range; saturation depends on the order of addition."""
@@ -92,6 +92,15 @@ class FloatFormat(_Stored):
         object.__setattr__(self, "bits", 1 + self.exponent_bits + self.fraction_bits)
         super().__post_init__()
 
+    def contains(self, other: "FloatFormat") -> bool:
+        """Return whether this is another format with infinities that has all numbers of one."""
+        if not self.has_infinity or self.fraction_bits < other.fraction_bits:
+            return False
+        more = self.bias - other.bias
+        if more == 0:
+            return other.has_infinity and self.fraction_bits > other.fraction_bits
+        return more >= other.fraction_bits
+
     @property
     def bias(self) -> int:
         """Exponent bias."""
@@ -163,3 +172,11 @@ NumberFormat = FloatFormat | IntFormat
 
 FORMATS: Registry[NumberFormat] = Registry("fred_hw.formats", "number format")
 """All formats by name."""
+
+
+def wider_formats(number_format: NumberFormat) -> list[str]:
+    """Return the names of the formats in which numbers of a format can be accumulated."""
+    if not isinstance(number_format, FloatFormat):
+        return []
+    floats = ((name, one) for name, one in FORMATS.items() if isinstance(one, FloatFormat))
+    return [name for name, one in floats if one.contains(number_format)]

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Words", "encoded", "is_nan", "numbers_of", "storage", "stored", "values_of"]
+__all__ = [
+    "Words",
+    "converted",
+    "encoded",
+    "is_nan",
+    "numbers_of",
+    "storage",
+    "stored",
+    "values_of",
+]
 
 Words: TypeAlias = "NDArray[np.unsignedinteger]"
 
@@ -98,3 +107,27 @@ def encoded(
         nan = np.isnan(values) | (magnitude >= number_format.first_nan)
         result = np.where(nan, number_format.canonical_nan, result)
     return result.astype(kind)
+
+
+def converted(words: Words, given: FloatFormat, wanted: FloatFormat) -> Words:
+    """Return storage words in another format, of which one contains the other.
+
+    Numbers are rounded to nearest, ties to even. A NaN keeps its sign and the upper bits of its
+    payload; if none of these are set it becomes a quiet one. In a format without NaNs it becomes
+    the largest number.
+    """
+    import numpy as np
+
+    numbers = numbers_of(words, given)
+    result = encoded(values_of(numbers, given), wanted).astype(np.int64)
+    whole = numbers.astype(np.int64)
+    sign = (whole >> (given.bits - 1)) << (wanted.bits - 1)
+    payload = whole & ((1 << given.fraction_bits) - 1)
+    more = wanted.fraction_bits - given.fraction_bits
+    payload = payload << more if more >= 0 else payload >> -more
+    quiet = 1 << (wanted.fraction_bits - 1)
+    nan = wanted.beyond
+    if wanted.infinity is not None:
+        nan = wanted.infinity | np.where(payload == 0, quiet, payload)
+    result = np.where(is_nan(numbers, given), sign | nan, result)
+    return stored(result, wanted)
