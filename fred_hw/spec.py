@@ -19,7 +19,7 @@ from .compiler.configuration import Configuration
 from .endpoint_spec import EndpointSpec
 from .file_kinds import SWITCH
 from .files import AUTO, AutoOrInt, Check, FileModel, int_range, name_in, number_range, refused
-from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
+from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat, wider_formats
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 from .virtual_channels import DEFAULT_CHANNELS
@@ -30,6 +30,7 @@ __all__ = [
     "OperationName",
     "OverflowName",
     "SwitchSpec",
+    "check_accumulation",
     "check_link",
     "check_spec",
     "sized_name",
@@ -97,6 +98,14 @@ def check_link(spec: _Linked) -> None:
         )
 
 
+def check_accumulation(wide: str | None, narrow: str) -> None:
+    """Fail if numbers of a format cannot be added in another."""
+    wider = wider_formats(FORMATS[narrow])
+    if wide is not None and wide not in wider:
+        allowed = f"one of {', '.join(wider)}" if wider else "left out"
+        raise refused(f"accumulation: must be {allowed} with format {narrow}, not {wide!r}")
+
+
 def _check_operation(operation: str, format: str) -> None:
     """Fail if an operation does not support a format."""
     number_format = FORMATS[format]
@@ -123,6 +132,10 @@ class SwitchSpec(FileModel):
         Result of integer sums beyond the range: saturate or wrap. Saturating sums depend on the
         order of addition, which the routing fixes; wrapping sums do not. Floating point ignores
         this key.
+    accumulation : str, optional
+        A wider floating-point format of the lanes between the micro-switches: numbers are widened
+        at the inputs of the interconnect, and results rounded at its outputs. Links carry
+        ``format``.
     lanes : int
         Numbers in a flit, 1 to 256.
     stage_registers : int
@@ -158,6 +171,7 @@ class SwitchSpec(FileModel):
     format: FormatName = "fp16"
     operation: OperationName = "sum"
     overflow: OverflowName = "saturate"
+    accumulation: Annotated[FormatName | None, Field(examples=["fp32"])] = None
     lanes: Lanes = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, AutoOrInt(0, 8)] = Field(default=AUTO)
@@ -168,11 +182,11 @@ class SwitchSpec(FileModel):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit unspecified endpoint, clock and configurations, as records describe switches."""
+        """Omit what was not specified, as records describe switches."""
         said = handler(self)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
-        for name in ("clock_ns", "only"):
+        for name in ("accumulation", "clock_ns", "only"):
             if getattr(self, name) is None:
                 said.pop(name, None)
         return said
@@ -180,6 +194,7 @@ class SwitchSpec(FileModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check_link(self)
+        check_accumulation(self.accumulation, self.format)
         for name, word in self.only or ():
             try:
                 Configuration.unpack(int(word, 16), self.ports, self.middle_switches)
@@ -207,6 +222,13 @@ class SwitchSpec(FileModel):
         return FORMATS[self.format]
 
     @property
+    def inside(self) -> Self:
+        """Specification of the interconnect between its conversions; itself if it has none."""
+        if self.accumulation is None:
+            return self
+        return self.with_changes(format=self.accumulation, accumulation=None)
+
+    @property
     def drop_cycles(self) -> int:
         """Cycles without traffic of a phase after which only input queues can hold its packets.
 
@@ -216,19 +238,24 @@ class SwitchSpec(FileModel):
 
     @property
     def _auto_registers(self) -> int:
-        return OPERATIONS[self.operation].registers(self.number_format)
+        return OPERATIONS[self.operation].registers(FORMATS[self._added])
+
+    @property
+    def _added(self) -> str:
+        """Name of the format of the sums inside the interconnect."""
+        return self.accumulation or self.format
 
     @property
     def _registers_of_clock(self) -> int:
         """Return the least depth that reaches the clock; more registers are never slower."""
-        _check_operation(self.operation, self.format)
+        _check_operation(self.operation, self._added)
         assert self.clock_ns is not None
-        clocks = adder_delays().clocks_ns(self.operation, self.format)
+        clocks = adder_delays().clocks_ns(self.operation, self._added)
         for registers, shortest in enumerate(clocks):
             if shortest <= self.clock_ns:
                 return registers
         allowed = f"{ceil(min(clocks) * 1000) / 1000:g} or more" if clocks else "left out"
-        what = f"with auto registers in {self.operation} of {self.format}"
+        what = f"with auto registers in {self.operation} of {self._added}"
         raise refused(f"clock_ns: must be {allowed} {what}, not {self.clock_ns:g}")
 
     @property
@@ -264,8 +291,9 @@ class SwitchSpec(FileModel):
             parts += [self.overflow] if self.overflow != "saturate" else []
             registers = self.adder_registers
             parts += [f"a{registers}"] if registers != self._auto_registers else []
-        if crosses and self.stage_registers != 1:
-            parts.append(f"s{self.stage_registers}")
+        if crosses:
+            parts += [f"in_{self.accumulation}"] if self.accumulation else []
+            parts += [f"s{self.stage_registers}"] if self.stage_registers != 1 else []
         return "_".join(parts)
 
     @property

@@ -1,5 +1,6 @@
 """Command `fred numerics`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from fred_cli.output import checked, print_json, table
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
-    from testbench.models.numerics import Numerics
+    from testbench.models.numerics import Error, Numerics
 
 __all__ = ["command"]
 
@@ -79,7 +80,8 @@ def command(
     """Print the rounding errors of sums in SPEC and in ring order, for each float format.
 
     SPEC is a switch or the YAML file of a wafer. All ports or NPUs take part in an all-reduce, in
-    the order of its routed tree, bit by bit as in the RTL.
+    the order of its routed tree, bit by bit as in the RTL. With `--set accumulation=fp32`, the
+    tree is also computed with sums in that format inside each switch.
     """
     from fred_hw.formats.number_format import FORMATS, FloatFormat
     from fred_hw.wafer.load import is_wafer, load_wafer
@@ -105,13 +107,19 @@ def command(
         return 0
     columns = ("format", "order", "max [ulp]", "mean [ulp]", "rms [ulp]", "max relative")
     columns += ("rms relative", "rounded exactly", "not finite", "tree = ring")
-    rows = [_row(one, order) for one in found for order in ("tree", "ring")]
+    rows = [row for one in found for row in _rows(one)]
     table(f"{spec.name}: {operands.shape[1]:,} sums of {count} operands", columns, rows)
     return 0
 
 
-def _row(one: "Numerics", order: str) -> tuple[str, ...]:
-    error = getattr(one, order)
+def _rows(one: "Numerics") -> Iterator[tuple[str, ...]]:
+    yield _row(one, "tree", one.tree)
+    if one.accumulated is not None:
+        yield _row(one, f"tree in {one.accumulation}", one.accumulated)
+    yield _row(one, "ring", one.ring)
+
+
+def _row(one: "Numerics", order: str, error: "Error") -> tuple[str, ...]:
     ulps = (f"{value:.3g}" for value in (error.max_ulps, error.mean_ulps, error.rms_ulps))
     relative = (f"{value:.2e}" for value in (error.max_relative, error.rms_relative))
     share = f"{100 * one.equal:.1f} %" if order == "tree" else ""

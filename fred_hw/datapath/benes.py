@@ -47,6 +47,7 @@ class Benes(FlitNetwork):
         check_ports("Benes", check_spec("Benes", spec).ports)
         self.spec = spec
         self.unit_name = f"benes_p{spec.ports}_{spec.suffix()}"
+        self.latency = benes_latency_cycles(spec)
         super().__init__()
 
     def build(self, m: Module) -> None:
@@ -61,7 +62,7 @@ class Benes(FlitNetwork):
         cycles, outer = spec.adder_registers + spec.stage_registers, 2 * spec.ports
         within, last = word[outer : len(word) - outer], word[len(word) - outer :]
         within = delayed(m, within, cycles, "inner_configuration")
-        last = delayed(m, last, benes_latency_cycles(spec) - cycles, "output_configuration")
+        last = delayed(m, last, self.latency - cycles, "output_configuration")
         for k, one in enumerate(inner):
             m.d.comb += one.configuration.eq(within.word_select(k, len(one.configuration)))
         into = [one.i[k] for k in range(half.ports) for one in inner]

@@ -22,9 +22,16 @@ class Flit(Bundle):
 
 
 class FlitNetwork(Unit):
-    """Common base of networks: a rigid pipeline from P input ports to P output ports."""
+    """Common base of networks: a rigid pipeline from P input ports to P output ports.
+
+    Attributes
+    ----------
+    latency : int
+        Cycles from input to output, the same for all paths.
+    """
 
     spec: SwitchSpec
+    latency: int
     configuration: Signal
     i: list[Flit] = member(
         In, lambda u: Flit.signature(u.spec.data_width), array=lambda u: u.spec.ports

@@ -140,6 +140,7 @@ class ReductionCrossbar(FlitNetwork):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("ReductionCrossbar", spec)
         self.unit_name = f"reduction_crossbar_p{spec.ports}_{spec.suffix()}"
+        self.latency = tree_latency_cycles(spec)
         super().__init__()
 
     def build(self, m: Module) -> None:

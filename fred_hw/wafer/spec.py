@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Annotated, Self
 from zlib import crc32
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fred_hw.fabric_spec import FabricSpec
 from fred_hw.file_kinds import WAFER
 from fred_hw.files import one_of, refused
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.protocol import SHARED_SIZES, ProtocolSpec
-from fred_hw.spec import SwitchSpec
+from fred_hw.spec import FormatName, SwitchSpec, check_accumulation
 
 from .tree import SwitchEntry, WaferTree
 
@@ -31,6 +31,8 @@ class WaferSpec(FabricSpec, WaferTree):
     controllers : str
         Hardware at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``
         like those of NPUs, in front of the memory of a controller.
+    accumulation : str, optional
+        A wider floating-point format of the lanes between the micro-switches of each switch.
 
     Raises
     ------
@@ -43,12 +45,14 @@ class WaferSpec(FabricSpec, WaferTree):
     file_kind = WAFER
 
     controllers: Annotated[str, one_of(*CONTROLLERS)] = CONTROLLERS[0]
+    accumulation: Annotated[FormatName | None, Field(examples=["fp32"])] = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         size = self.lanes * FORMATS[self.format].storage_bits // 8
         if size & (size - 1):
             raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
+        check_accumulation(self.accumulation, self.format)
         for number, one in enumerate(self.switches):
             self._check_headers(f"switches.{number}.protocol", one)
         if self.controllers == "endpoints" and self.endpoints == self.npus:
@@ -80,13 +84,16 @@ class WaferSpec(FabricSpec, WaferTree):
     @property
     def link(self) -> SwitchSpec:
         """Specification of the endpoints."""
-        return self._unit(self.home(0).ports)
+        return self._unit(self.home(0).ports, accumulation=self.accumulation)
 
     def chiplet(self, number: int) -> SwitchSpec:
         """Return the specification of a switch's chiplets."""
         one = self.switches[number]
         return self._unit(
-            one.ports, middle_switches=one.middle_switches, protocol=self._protocol(one)
+            one.ports,
+            accumulation=self.accumulation,
+            middle_switches=one.middle_switches,
+            protocol=self._protocol(one),
         )
 
     @property
@@ -103,6 +110,7 @@ class WaferSpec(FabricSpec, WaferTree):
         tree: list[object] = [list(self._tree_of(one)) for one in self.switches]
         if self.controllers != CONTROLLERS[0]:
             tree.append(self.controllers)
+        tree += [self.accumulation] if self.accumulation else []
         number = crc32(repr(tree).encode())
         link = self.link
         sizes = f"{link.suffix(crosses=False)}_{self.protocol.suffix}_{self.endpoint.suffix}"

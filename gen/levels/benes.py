@@ -5,11 +5,12 @@
 from typing import Any
 
 from fred_hw.compiler.benes import check_ports, switch_count
-from fred_hw.datapath.benes import Benes, benes_latency_cycles
+from fred_hw.datapath.benes import Benes
+from fred_hw.datapath.flit import FlitNetwork
+from fred_hw.datapath.network import network
 from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
 
 __all__ = ["BenesLevel"]
@@ -31,11 +32,11 @@ class BenesLevel(UnitLevel[SwitchSpec]):
             raise InputError(source, "ports", message) from None
         super().check(spec, source)
 
-    def top(self, spec: SwitchSpec) -> Unit:
-        return Benes(spec=spec)
+    def top(self, spec: SwitchSpec) -> FlitNetwork:
+        return network(spec, Benes)
 
     def latency_cycles(self, spec: SwitchSpec) -> int:
-        return benes_latency_cycles(spec)
+        return self.top(spec).latency
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
         count = switch_count(spec.ports)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fred_hw.compiler.connections import made_by
 from fred_hw.compiler.shape import layout, microswitch_counts
-from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.datapath.network import network, network_latency_cycles
 from fred_hw.errors import FieldError, InputError
 from fred_hw.load import load_spec
 from fred_hw.pruning import kept_parts, needed_results
@@ -35,10 +35,10 @@ class InterconnectLevel(UnitLevel[SwitchSpec]):
         super().check(spec, source)
 
     def top(self, spec: SwitchSpec) -> Unit:
-        return Interconnect(spec=spec)
+        return network(spec)
 
     def latency_cycles(self, spec: SwitchSpec) -> int:
-        return latency_cycles(spec)
+        return network_latency_cycles(spec)
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
         pruned = {} if spec.only is None else {"pruned": kept_parts(spec)}

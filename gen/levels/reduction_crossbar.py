@@ -4,10 +4,11 @@
 
 from typing import Any
 
-from fred_hw.datapath.reduction_crossbar import ReductionCrossbar, tree_latency_cycles
+from fred_hw.datapath.flit import FlitNetwork
+from fred_hw.datapath.network import network
+from fred_hw.datapath.reduction_crossbar import ReductionCrossbar
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
 
 __all__ = ["CrossbarLevel"]
@@ -21,11 +22,11 @@ class CrossbarLevel(UnitLevel[SwitchSpec]):
     text = "a full crossbar with a reduction tree per output"
     description = "Full crossbar with a reduction tree per output, a baseline of FRED"
 
-    def top(self, spec: SwitchSpec) -> Unit:
-        return ReductionCrossbar(spec=spec)
+    def top(self, spec: SwitchSpec) -> FlitNetwork:
+        return network(spec, ReductionCrossbar)
 
     def latency_cycles(self, spec: SwitchSpec) -> int:
-        return tree_latency_cycles(spec)
+        return self.top(spec).latency
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
         word = "bit k of word n: output n takes input k; several inputs are reduced"

@@ -158,11 +158,10 @@ def differences(npu: int, got: Words, want: Words) -> str:
 
 def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
     """Apply an operation to all memories."""
-    reduce = reduction_of(one.program.link)
     fsms = one.program.link.endpoint.fsms
     if each.is_ring:
         jobs = {npu: [one.plan.ring(npu, each, FLIT_BYTES, fsms)] for npu in each.sources}
-        memories[:] = carry_out(jobs, memories, FLIT_BYTES, reduce)
+        memories[:] = carry_out(jobs, memories, FLIT_BYTES, reduction_of(one.program.link))
         return
     sent = {
         npu: memories[npu][first : first + each.flits].copy()
@@ -171,7 +170,7 @@ def replay(one: Campaign, each: Operation, memories: list[Words]) -> None:
     results = dict.fromkeys(each.destinations, sent[each.sources[0]])
     if each.phase >= 0 and isinstance(one.program, WaferProgram):
         phase = next(p for p in one.program.phases if p.number == each.phase)
-        results = walk_phase(one.program.plane, phase.paths, sent, reduce)
+        results = walk_phase(one.program.plane, phase.paths, sent)
     for npu, first in zip(each.destinations, each.write, strict=True):
         memories[npu][first : first + each.flits] = results[npu]
 

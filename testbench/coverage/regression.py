@@ -57,6 +57,7 @@ _PROTOCOL = ProtocolSpec(
 )
 _SMALL = {"lanes": 1, "format": "int8", "protocol": _PROTOCOL}
 _PAIR = SwitchSpec.model_validate({"ports": 2, **_SMALL})
+_ACCUMULATING = SwitchSpec(ports=4, lanes=1, format="fp8_e4m3", accumulation="fp16")
 _ENDPOINT = _PAIR.with_changes(
     endpoint=EndpointSpec(fsms=1, slots=2, chunk_flits=8, memory_reads=8)
 )
@@ -197,6 +198,10 @@ RUNS: Mapping[str, Run] = {
         )
         for ports in (4, 5)
     },
+    "interconnect with accumulation": Run(
+        partial(generate, _ACCUMULATING),
+        bench_run(lambda work, options: cosimulate(_ACCUMULATING, work, **options)),
+    ),
     "switch": Run(
         partial(generate, _PAIR, level="switch"),
         bench_run(lambda work, options: cosimulate_switch(_PAIR, work, **options)),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fred_hw.compiler.benes import BenesConfiguration
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.reduction_crossbar import CrossbarConfiguration
-from fred_hw.formats.number_format import NumberFormat
-from fred_hw.formats.values import storage
+from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.formats.values import converted, storage
 from fred_hw.spec import SwitchSpec
 
 from .arithmetic import combine
@@ -137,7 +137,7 @@ def _benes(codes: Iterator[tuple[int, int]], inputs: Sequence[Any], both: Both) 
 
 
 def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
-    """Return the reduction of two arrays of raw numbers of equal shape."""
+    """Return the reduction of two arrays of raw numbers of equal shape, in the format of links."""
     form: NumberFormat = spec.number_format
 
     def reduce(a: Words, b: Words) -> Words:
@@ -149,8 +149,25 @@ def reduction_of(spec: SwitchSpec) -> Callable[[Words, Words], Words]:
 def deliver(
     spec: SwitchSpec, configuration: AnyConfiguration, inputs: Sequence[Words | None]
 ) -> list[Words | None]:
-    """Return the raw numbers that each output port receives; see :func:`walk`."""
-    return walk(configuration, inputs, reduction_of(spec))
+    """Return the raw numbers that each output port receives; see :func:`walk`.
+
+    They are added in the format inside the switch.
+    """
+    inside = spec.inside
+    results = walk(
+        configuration, [_converted(one, spec, inside) for one in inputs], reduction_of(inside)
+    )
+    return [_converted(one, inside, spec) for one in results]
+
+
+def _converted(words: Words | None, given: SwitchSpec, wanted: SwitchSpec) -> Words | None:
+    """Return raw numbers of one specification in the format of another."""
+    a, b = given.number_format, wanted.number_format
+    if words is None or a == b:
+        return words
+    assert isinstance(a, FloatFormat)
+    assert isinstance(b, FloatFormat)
+    return converted(np.asarray(words, storage(a)), a, b)
 
 
 def lanes_of(word: int, spec: SwitchSpec) -> Words:

@@ -36,14 +36,14 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
         Raw numbers that each NPU sends, shape (flits, lanes).
     """
     plane = program.plane
-    reduce = reduction_of(plane.wafer.link)
     if program.collectives == "in-network":
         return {
             npu: result
             for one in phase.rounds
-            for npu, result in walk_phase(plane, one.paths, _sent_in(one, sent), reduce).items()
+            for npu, result in walk_phase(plane, one.paths, _sent_in(one, sent)).items()
         }
     found: dict[int, Any] = {}
+    reduce = reduction_of(plane.wafer.link)
     for flow in phase.flows:
         if len(flow.inputs) == 1:
             result = sent[flow.inputs[0]]

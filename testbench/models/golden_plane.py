@@ -4,21 +4,25 @@ Chiplets forward the results of the golden model of the interconnect, so the ord
 that of the whole tree, and floating-point results agree bit by bit.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from fred_hw.compiler.configuration import Configuration
+from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.flows import PhasePaths
 from fred_hw.wafer.plane import Plane
 
-from .golden import walk
+from .golden import deliver
 
 __all__ = ["walk_phase"]
 
 T = TypeVar("T")
+Cross = Callable[[SwitchSpec, Configuration, Sequence[Any]], Sequence[Any]]
+"""Returns the outputs of a switch, given its specification, configuration and inputs."""
 
 
 def walk_phase(
-    plane: Plane, paths: PhasePaths, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
+    plane: Plane, paths: PhasePaths, inputs: Mapping[int, T], cross: Cross = deliver
 ) -> dict[int, T]:
     """Return what each NPU receives in a phase.
 
@@ -28,8 +32,8 @@ def walk_phase(
         Positions of chiplets, and the configuration of each.
     inputs : mapping of int to T
         Data sent by each NPU.
-    reduce : Callable
-        Reduction of two, as for ``golden.walk``.
+    cross : Callable
+        Returns the outputs of a switch; by default those of raw numbers.
     """
     ends = {plane.homes[npu]: value for npu, value in inputs.items()}
     found: dict[int, T] = {}
@@ -38,7 +42,7 @@ def walk_phase(
         for chiplet, configuration in paths.configurations.items():
             one = plane.units[chiplet]
             values = [ends.get((chiplet, port)) for port in range(one.spec.ports)]
-            for port, value in enumerate(walk(configuration, values, reduce)):
+            for port, value in enumerate(cross(one.spec, configuration, values)):
                 end = one.ends[port]
                 if value is None:
                     continue

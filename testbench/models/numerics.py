@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
-from fred_hw.formats.number_format import FloatFormat
+from fred_hw.formats.number_format import FloatFormat, wider_formats
 from fred_hw.formats.values import Words, encoded, numbers_of, stored, values_of
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.flows import find_paths
@@ -21,14 +21,13 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 
 from .arithmetic import combine
-from .golden import walk
+from .golden import deliver
 from .golden_plane import walk_phase
 from .golden_ring import all_reduce
 
 __all__ = ["DISTRIBUTIONS", "Error", "Numerics", "compare_sums", "inputs_of", "tree_sum"]
 
 Values = NDArray[np.float64]
-Reduce = Callable[[Words, Words], Words]
 
 DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Values]] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
@@ -80,6 +79,10 @@ class Numerics:
         Errors of the routed tree and of the ring order.
     equal : float
         Share of sums that are the same in both.
+    accumulation : str or None
+        Wider format of the sums inside each switch, if any.
+    accumulated : Error or None
+        Errors of the routed tree with such sums.
     """
 
     format: str
@@ -88,6 +91,8 @@ class Numerics:
     tree: Error
     ring: Error
     equal: float
+    accumulation: str | None = None
+    accumulated: Error | None = None
 
 
 def inputs_of(distribution: str, operands: int, elements: int, seed: int) -> Values:
@@ -95,8 +100,10 @@ def inputs_of(distribution: str, operands: int, elements: int, seed: int) -> Val
     return DISTRIBUTIONS[distribution](np.random.default_rng(seed), (operands, elements))
 
 
-def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words], reduce: Reduce) -> Words:
+def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words]) -> Words:
     """Return the sum of an all-reduce over all ports of a switch, or all NPUs of a wafer.
+
+    Operands and sum are storage words of the format of ``spec``.
 
     Raises
     ------
@@ -109,10 +116,10 @@ def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words], reduce: Redu
     flow = Flow(ends, ends)
     if isinstance(spec, WaferSpec):
         plane = Plane(spec)
-        return walk_phase(plane, find_paths(plane, [flow]), dict(enumerate(values)), reduce)[0]
+        return walk_phase(plane, find_paths(plane, [flow]), dict(enumerate(values)))[0]
     configuration = route([flow], spec.ports, spec.middle_switches).configuration
     assert configuration is not None
-    total = walk(configuration, values, reduce)[0]
+    total = deliver(spec, configuration, values)[0]
     assert total is not None
     return total
 
@@ -120,7 +127,8 @@ def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words], reduce: Redu
 def compare_sums(spec: SwitchSpec | WaferSpec, values: Values, form: FloatFormat) -> Numerics:
     """Return the errors of both orders, for operands of shape (operands, elements).
 
-    Operands are first rounded to the format; sums are exact for these.
+    Operands are first rounded to the format; sums are exact for these. If the specification has a
+    format of accumulation that contains ``form``, the errors of such sums are among the results.
 
     Raises
     ------
@@ -135,9 +143,14 @@ def compare_sums(spec: SwitchSpec | WaferSpec, values: Values, form: FloatFormat
             f"must be at most {largest:g} for {form.name}, not {np.abs(values).max():g}"
         )
     reduce = partial(combine, number_format=form, operation="sum")
-    tree = tree_sum(spec, [*words], reduce)
+    plain = spec.with_changes(format=form.name, operation="sum", accumulation=None)
+    tree = tree_sum(plain, [*words])
     ring = all_reduce([[one[:, None] for one in words]], reduce)[:, 0]
     exact = np.array([math.fsum(column) for column in operands.T])
+    inside, accumulated = spec.accumulation, None
+    if inside is not None and inside in wider_formats(form):
+        sums = tree_sum(plain.with_changes(accumulation=inside), [*words])
+        accumulated = _error(sums, exact, form)
     return Numerics(
         format=form.name,
         operands=len(values),
@@ -145,6 +158,8 @@ def compare_sums(spec: SwitchSpec | WaferSpec, values: Values, form: FloatFormat
         tree=_error(tree, exact, form),
         ring=_error(ring, exact, form),
         equal=float((tree == ring).mean()),
+        accumulation=inside if accumulated else None,
+        accumulated=accumulated,
     )
 
 

@@ -28,7 +28,6 @@ from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, npu_steps, preempted
-from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
 
 Bytes = NDArray[np.uint8]
@@ -77,8 +76,7 @@ def check(made: WaferProgram, did: Sequence[Phase], before: list[Bytes], found: 
     for phase in did:
         source, destination = made.buffers(phase)
         sent = {npu: numbers(before[npu], source) for f in phase.flows for npu in f.inputs}
-        plane = made.plane
-        wanted = walk_phase(plane, phase.paths, sent, reduction_of(plane.wafer.link))
+        wanted = walk_phase(made.plane, phase.paths, sent)
         for npu, want in wanted.items():
             if (numbers(found.memories[npu], destination) != want).any():
                 sys.exit(f"error: {phase.name}: NPU {npu} has a wrong result")

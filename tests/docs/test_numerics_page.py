@@ -21,3 +21,18 @@ def test_errors(printed: Printed) -> None:
         for cell, share in zip((tree_rounded, ring_rounded, equal), shares, strict=True):
             assert cell == f"{100 * share:.1f}"
         assert one["tree"]["mean_ulps"] < one["ring"]["mean_ulps"]
+
+
+def test_errors_of_wider_sums(printed: Printed) -> None:
+    command = "numerics examples/wafer-20.yaml --distribution positive --set accumulation=fp32"
+    shown = {one["format"]: one for one in printed(command)["formats"]}
+    found = rows(PAGE, "## Wider sums inside the switches")
+    assert len(found) == 4
+    for name, *cells in found:
+        one = shown[name]
+        assert one["accumulation"] == "fp32"
+        for at, order in enumerate((one["tree"], one["accumulated"])):
+            assert cells[2 * at] == f"{order['mean_ulps']:.3g}"
+            assert cells[2 * at + 1] == f"{100 * order['rounded']:.1f}"
+        assert one["accumulated"]["mean_ulps"] < one["tree"]["mean_ulps"]
+    assert shown["fp32"]["accumulated"] is None

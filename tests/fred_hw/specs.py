@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from fred_hw.datapath.interconnect import Interconnect
+from fred_hw.formats.fp16 import FP16
+from fred_hw.formats.fp32 import FP32
 from fred_hw.link.message import message_layout
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.spec import MeshSpec
@@ -75,6 +78,8 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
     mesh = MESH.with_changes(protocol=spec.protocol, routing="odd_even_adaptive")
     spec = spec.with_changes(protocol=mesh.link.protocol)
+    formats = {"narrow": FP16, "wide": FP32, "given": FP16, "wanted": FP32, "lanes": 2}
+    network = Interconnect(spec=spec.with_changes(format="fp32", lanes=2))
     meshes = {"mesh": mesh, "directions": DIRECTIONS}
     return {
         "spec": spec,
@@ -84,6 +89,8 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
         **counts,
         **shapes,
         **names,
+        **formats,
+        "network": network,
     }
 
 

@@ -318,3 +318,32 @@ def test_only_must_be_words_of_the_interconnect(only: object, message: str) -> N
     with pytest.raises(ValidationError) as raised:
         SwitchSpec.model_validate({"ports": 4, "middle_switches": 2, "only": only})
     assert raised.value.errors()[0]["msg"] == message
+
+
+def test_accumulation_names_the_hardware_and_chooses_its_adders() -> None:
+    spec = SwitchSpec(ports=4, lanes=1, accumulation="fp32")
+    assert spec.name == "fred_m3_p4_fp16x1_in_fp32" and spec.suffix(crosses=False) == "fp16x1"
+    assert (spec.data_width, spec.inside.data_width) == (16, 32)
+    assert spec.inside == SwitchSpec(ports=4, lanes=1, format="fp32")
+    assert spec.inside.inside == spec.inside
+    assert "accumulation" not in spec.inside.model_dump()
+    assert SwitchSpec.model_validate_json(spec.model_dump_json()) == spec
+    fast = spec.with_changes(adder_registers="auto", clock_ns=0.8)
+    assert fast.adder_registers == fast.inside.with_changes(adder_registers="auto").adder_registers
+
+
+@pytest.mark.parametrize(
+    ("format", "wide", "allowed"),
+    [
+        ("fp16", "fp16", "one of fp32, tf32"),
+        ("fp16", "bf16", "one of fp32, tf32"),
+        ("fp8_e4m3", "fp8_e5m2", "one of fp16, bf16, fp32, tf32"),
+        ("fp32", "tf32", "left out"),
+        ("int8", "int16", "left out"),
+    ],
+)
+def test_accumulation_must_contain_the_format(format: str, wide: str, allowed: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        SwitchSpec(ports=4, format=format, accumulation=wide)
+    said = f"accumulation: must be {allowed} with format {format}, not {wide!r}"
+    assert raised.value.errors()[0]["msg"] == said

@@ -8,6 +8,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases, strategies
 from fred_hw.wafer.flows import NoPathError, find_paths
 from fred_hw.wafer.plane import Plane
+from testbench.models.golden import walk
 from testbench.models.golden_plane import walk_phase
 from tests.fred_hw.wafer.test_plane import plane
 
@@ -20,7 +21,7 @@ def check(one: Plane, flows: Sequence[Flow]) -> None:
     def add(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
         return {npu: a.get(npu, 0) + b.get(npu, 0) for npu in {*a, *b}}
 
-    found = walk_phase(one, paths, inputs, add)
+    found = walk_phase(one, paths, inputs, lambda _, one, values: walk(one, values, add))
     wanted = {npu: dict.fromkeys(flow.inputs, 1) for flow in flows for npu in flow.outputs}
     assert found == wanted
 

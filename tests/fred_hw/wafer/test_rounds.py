@@ -15,6 +15,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.rounds import find_rounds
 from fred_hw.wafer.spec import WaferSpec
+from testbench.models.golden import walk
 from testbench.models.golden_plane import walk_phase
 from tests.fred_hw.wafer.test_plane import EXAMPLES, plane
 
@@ -37,7 +38,9 @@ def check_ways(one: Plane, phase: Phase) -> None:
     assert sorted(flow for part in phase.rounds for flow in part.flows) == sorted(phase.flows)
     for entry in phase.entries:
         inputs = {npu: {npu} for flow in entry.flows for npu in flow.inputs}
-        found = walk_phase(one, entry.paths, inputs, lambda a, b: a | b)
+        found = walk_phase(
+            one, entry.paths, inputs, lambda _, way, values: walk(way, values, set.union)
+        )
         assert found == {npu: {*flow.inputs} for flow in entry.flows for npu in flow.outputs}
 
 

@@ -21,7 +21,6 @@ from fred_hw.wafer.rounds import find_rounds
 from testbench.collectives.fabric import Finished, Flits
 from testbench.collectives.joined import run_joined
 from testbench.collectives.plane import LEAST, SHOW, UNTIL, Code, PlaneRun, codes
-from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
@@ -140,7 +139,7 @@ def check_all_reduce(
     (phase,) = made.phases
     source, destination = made.buffers(phase)
     inputs = {npu: numbers(before[npu], source) for npu in npus}
-    wanted = walk_phase(made.plane, phase.paths, inputs, reduction_of(WAFER.link))
+    wanted = walk_phase(made.plane, phase.paths, inputs)
     assert sorted(wanted) == [*npus]
     for npu, want in wanted.items():
         assert (numbers(found.memories[npu], destination) == want).all(), npu

@@ -25,7 +25,6 @@ from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, preempted, run_plane
-from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
@@ -60,8 +59,7 @@ def wanted(made: WaferProgram, phase: Phase, before: Sequence[Bytes]) -> dict[in
     """Return what each NPU gets in a phase, in the order of reduction of the switches."""
     source, _ = made.buffers(phase)
     inputs = {npu: numbers(before[npu], source) for flow in phase.flows for npu in flow.inputs}
-    plane = made.plane
-    return walk_phase(plane, phase.paths, inputs, reduction_of(plane.wafer.link))
+    return walk_phase(made.plane, phase.paths, inputs)
 
 
 def unicast(npu: int) -> Descriptor:
@@ -195,7 +193,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
             for flow in phase.flows
             for npu in flow.inputs
         }
-        want = walk_phase(made.plane, phase.paths, inputs, reduction_of(wafer.link))
+        want = walk_phase(made.plane, phase.paths, inputs)
         for npu, whole_result in want.items():
             got = [numbers(memory[npu], destination) for memory in after]
             assert (np.concatenate(got) == whole_result).all(), (phase.name, npu)

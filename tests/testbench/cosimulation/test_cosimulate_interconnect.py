@@ -27,6 +27,9 @@ SPECS: list[dict[str, Any]] = [
     {"ports": 7, "middle_switches": 3, "format": "int32", "lanes": 1, "stage_registers": 2},
     {"ports": 9, "middle_switches": 2, "format": "bf16", "lanes": 1, "operation": "min"},
     {"ports": 4, "middle_switches": 8, "format": "int8", "lanes": 1, "adder_registers": 8},
+    {"ports": 4, "format": "fp8_e4m3", "accumulation": "fp16", "lanes": 2},
+    {"ports": 3, "format": "tf32", "accumulation": "fp32", "lanes": 1},
+    {"ports": 5, "format": "bf16", "accumulation": "fp32", "lanes": 1, "adder_registers": 1},
 ]
 
 
@@ -70,6 +73,8 @@ def test_needed_configurations_fail_on_hardware_for_others(tmp_path: Path) -> No
 BASELINES = [
     ("crossbar", {"ports": 5, "format": "fp16", "lanes": 1}),
     ("benes", {"ports": 4, "format": "fp16", "lanes": 1}),
+    ("benes", {"ports": 4, "format": "fp8_e5m2", "accumulation": "fp16", "lanes": 1}),
+    ("crossbar", {"ports": 3, "format": "fp16", "accumulation": "fp32", "lanes": 1}),
     ("benes", {"ports": 8, "format": "int8", "lanes": 1, "stage_registers": 2}),
 ]
 
