@@ -20,6 +20,7 @@ from .endpoint_spec import EndpointSpec
 from .file_kinds import SWITCH
 from .files import AUTO, AutoOrInt, Check, FileModel, int_range, name_in, number_range, refused
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
+from .networks.network import NETWORKS
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 from .virtual_channels import DEFAULT_CHANNELS
@@ -27,6 +28,7 @@ from .virtual_channels import DEFAULT_CHANNELS
 __all__ = [
     "FormatName",
     "Lanes",
+    "NetworkName",
     "OperationName",
     "OverflowName",
     "SwitchSpec",
@@ -37,6 +39,7 @@ __all__ = [
 
 FormatName = Annotated[str, name_in(FORMATS)]
 OperationName = Annotated[str, name_in(OPERATIONS)]
+NetworkName = Annotated[str, name_in(NETWORKS)]
 OverflowName = Annotated[str, name_in(OVERFLOWS)]
 Lanes = Annotated[int, int_range(1, 256)]
 
@@ -114,6 +117,9 @@ class SwitchSpec(FileModel):
         Ports P, 2 to 64; each is an input and an output.
     middle_switches : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; 3 as published.
+    network : str
+        Network between the ports of a whole switch, one of ``NETWORKS``; docs/reference/names.md
+        describes each.
     format : str
         Number format of a lane, one of ``FORMATS``; docs/reference/names.md lists them.
     operation : str
@@ -155,6 +161,7 @@ class SwitchSpec(FileModel):
 
     ports: Annotated[int, int_range(2, 64)]
     middle_switches: Annotated[int, int_range(2, 8)] = 3
+    network: NetworkName = "fred"
     format: FormatName = "fp16"
     operation: OperationName = "sum"
     overflow: OverflowName = "saturate"
@@ -168,8 +175,10 @@ class SwitchSpec(FileModel):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit unspecified endpoint, clock and configurations, as records describe switches."""
+        """Omit default network and unspecified values, as records describe switches."""
         said = handler(self)
+        if self.network == type(self).model_fields["network"].default:
+            said.pop("network", None)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
         for name in ("clock_ns", "only"):
@@ -180,6 +189,8 @@ class SwitchSpec(FileModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check_link(self)
+        if self.only is not None and not NETWORKS[self.network].prunes:
+            raise refused(f"only: must be left out with network {self.network}")
         for name, word in self.only or ():
             try:
                 Configuration.unpack(int(word, 16), self.ports, self.middle_switches)
@@ -193,6 +204,9 @@ class SwitchSpec(FileModel):
             registers = self._auto_registers if self.clock_ns is None else self._registers_of_clock
             object.__setattr__(self, "adder_registers", registers)
         object.__setattr__(self, "protocol", self.protocol.for_ports(self.ports))
+        if not NETWORKS[self.network].middle_switches(self):
+            usual = type(self).model_fields["middle_switches"].default
+            object.__setattr__(self, "middle_switches", usual)
         if self.overflow == "wrap" and not self.overflow_matters:
             object.__setattr__(self, "overflow", "saturate")
 
@@ -230,6 +244,16 @@ class SwitchSpec(FileModel):
         allowed = f"{ceil(min(clocks) * 1000) / 1000:g} or more" if clocks else "left out"
         what = f"with auto registers in {self.operation} of {self.format}"
         raise refused(f"clock_ns: must be {allowed} {what}, not {self.clock_ns:g}")
+
+    @property
+    def shape(self) -> str:
+        """Part of generated names for the network and its size."""
+        return NETWORKS[self.network].shape(self)
+
+    @property
+    def configuration_width(self) -> int:
+        """Bits of the configuration word of the network."""
+        return NETWORKS[self.network].configuration_width(self)
 
     @property
     def data_width(self) -> int:
@@ -280,7 +304,7 @@ class SwitchSpec(FileModel):
         The number at the end of a name like ``fred_m3_p8_fp16x4_only_3f2a91c0`` identifies the only
         configurations.
         """
-        name = f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
+        name = f"fred_{self.shape}_{self.suffix()}"
         if self.needed is None:
             return name
         return f"{name}_only_{crc32(repr(sorted(self.needed)).encode()):08x}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from fred_hw.datapath.reduction_crossbar import ReductionCrossbar, tree_latency_cycles
 from fred_hw.load import load_spec
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
@@ -28,11 +29,10 @@ class CrossbarLevel(UnitLevel[SwitchSpec]):
         return tree_latency_cycles(spec)
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
-        word = "bit k of word n: output n takes input k; several inputs are reduced"
-        return {"configuration": {"width": spec.ports**2, "words": spec.ports, "code": word}}
+        return NETWORKS["crossbar"].manifest(spec)
 
     def said(self, spec: SwitchSpec) -> dict[str, Any]:
-        return spec.model_dump(exclude={"protocol", "middle_switches"})
+        return spec.model_dump(exclude={"protocol", "middle_switches", "network"})
 
 
 LEVELS.add("crossbar", CrossbarLevel(), rank=1.2)
