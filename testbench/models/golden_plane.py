@@ -1,18 +1,19 @@
-"""Golden model of a wafer plane: results of each NPU in a phase.
+"""Golden model of a fabric of switches: results of each NPU in a phase.
 
-Chiplets forward the results of the golden model of the interconnect, so the order of reductions is
+Switches forward the results of the golden model of the interconnect, so the order of reductions is
 that of the whole tree, and floating-point results agree bit by bit.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fred_hw.fabric_plan import FabricPlan
 from fred_hw.wafer.flows import PhasePaths
 from fred_hw.wafer.plane import Plane
 
-from .golden import walk
+from .golden import AnyConfiguration, walk
 
-__all__ = ["walk_phase"]
+__all__ = ["walk_phase", "walk_units"]
 
 T = TypeVar("T")
 
@@ -31,13 +32,33 @@ def walk_phase(
     reduce : Callable
         Reduction of two, as for ``golden.walk``.
     """
-    ends = {plane.homes[npu]: value for npu, value in inputs.items()}
+    return walk_units(plane, paths.configurations, inputs, reduce)
+
+
+def walk_units(
+    plan: FabricPlan[Any],
+    configurations: Mapping[int, AnyConfiguration],
+    inputs: Mapping[int, T],
+    reduce: Callable[[T, T], T],
+) -> dict[int, T]:
+    """Return what each NPU receives, given the configuration of each switch of a fabric.
+
+    Parameters
+    ----------
+    plan : FabricPlan
+        Positions of switches.
+    configurations : mapping of int to configuration
+        Configurations of switches, by number of the unit.
+    inputs, reduce : mapping of int to T, Callable
+        As for :func:`walk_phase`.
+    """
+    ends = {plan.homes[npu]: value for npu, value in inputs.items()}
     found: dict[int, T] = {}
     while True:
         before = len(ends)
-        for chiplet, configuration in paths.configurations.items():
-            one = plane.units[chiplet]
-            values = [ends.get((chiplet, port)) for port in range(one.spec.ports)]
+        for unit, configuration in configurations.items():
+            one = plan.units[unit]
+            values = [ends.get((unit, port)) for port in range(len(one.ends))]
             for port, value in enumerate(walk(configuration, values, reduce)):
                 end = one.ends[port]
                 if value is None:
