@@ -458,19 +458,21 @@ def read_spec(
 
 
 def read_pruned(
-    source: str, changes: tuple[str, ...], needs: Path | None, level: str = "interconnect"
+    source: str, changes: tuple[str, ...], needs: Path | None, level: str | None = None
 ) -> Any:
-    """Return the specification of a level, pruned to what the strategies in ``needs`` need."""
+    """Return the specification of a level or a switch, pruned to what ``needs`` need."""
     from fred_hw.errors import InputError
     from gen.level import LEVELS
 
-    what = LEVELS[level]
+    what = LEVELS[level or "interconnect"]
     spec = read_spec(source, changes, what.load, what.model.file_kind)
+    if level is None and spec.network != "fred":
+        what = LEVELS["switch"]
     if needs is not None:
         from fred_hw.pruning import prune, read_needs
 
         if not what.prunes:
-            message = f"must be given with --level interconnect, not {level}"
+            message = f"must be given with --level interconnect, not {level or spec.network}"
             raise InputError("--only", "", message)
         if spec.only is not None:
             raise InputError(source, "only", "must be left out with --only")

@@ -20,6 +20,7 @@ from .endpoint_spec import EndpointSpec
 from .file_kinds import SWITCH
 from .files import AUTO, AutoOrInt, Check, FileModel, int_range, name_in, number_range, refused
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat, wider_formats
+from .networks.network import NETWORKS
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 from .virtual_channels import DEFAULT_CHANNELS
@@ -27,6 +28,7 @@ from .virtual_channels import DEFAULT_CHANNELS
 __all__ = [
     "FormatName",
     "Lanes",
+    "NetworkName",
     "OperationName",
     "OverflowName",
     "SwitchSpec",
@@ -38,6 +40,7 @@ __all__ = [
 
 FormatName = Annotated[str, name_in(FORMATS)]
 OperationName = Annotated[str, name_in(OPERATIONS)]
+NetworkName = Annotated[str, name_in(NETWORKS)]
 OverflowName = Annotated[str, name_in(OVERFLOWS)]
 Lanes = Annotated[int, int_range(1, 256)]
 
@@ -123,6 +126,9 @@ class SwitchSpec(FileModel):
         Ports P, 2 to 64; each is an input and an output.
     middle_switches : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; 3 as published.
+    network : str
+        Network between the ports of a whole switch, one of ``NETWORKS``; docs/reference/names.md
+        describes each.
     format : str
         Number format of a lane, one of ``FORMATS``; docs/reference/names.md lists them.
     operation : str
@@ -168,6 +174,7 @@ class SwitchSpec(FileModel):
 
     ports: Annotated[int, int_range(2, 64)]
     middle_switches: Annotated[int, int_range(2, 8)] = 3
+    network: NetworkName = "fred"
     format: FormatName = "fp16"
     operation: OperationName = "sum"
     overflow: OverflowName = "saturate"
@@ -184,6 +191,8 @@ class SwitchSpec(FileModel):
     def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Omit what was not specified, as records describe switches."""
         said = handler(self)
+        if self.network == type(self).model_fields["network"].default:
+            said.pop("network", None)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
         for name in ("accumulation", "clock_ns", "only"):
@@ -195,6 +204,8 @@ class SwitchSpec(FileModel):
     def _fits(self) -> Self:
         check_link(self)
         check_accumulation(self.accumulation, self.format)
+        if self.only is not None and not NETWORKS[self.network].prunes:
+            raise refused(f"only: must be left out with network {self.network}")
         for name, word in self.only or ():
             try:
                 Configuration.unpack(int(word, 16), self.ports, self.middle_switches)
@@ -208,6 +219,9 @@ class SwitchSpec(FileModel):
             registers = self._auto_registers if self.clock_ns is None else self._registers_of_clock
             object.__setattr__(self, "adder_registers", registers)
         object.__setattr__(self, "protocol", self.protocol.for_ports(self.ports))
+        if not NETWORKS[self.network].middle_switches(self):
+            usual = type(self).model_fields["middle_switches"].default
+            object.__setattr__(self, "middle_switches", usual)
         if self.overflow == "wrap" and not self.overflow_matters:
             object.__setattr__(self, "overflow", "saturate")
 
@@ -259,6 +273,16 @@ class SwitchSpec(FileModel):
         raise refused(f"clock_ns: must be {allowed} {what}, not {self.clock_ns:g}")
 
     @property
+    def shape(self) -> str:
+        """Part of generated names for the network and its size."""
+        return NETWORKS[self.network].shape(self)
+
+    @property
+    def configuration_width(self) -> int:
+        """Bits of the configuration word of the network."""
+        return NETWORKS[self.network].configuration_width(self)
+
+    @property
     def data_width(self) -> int:
         """Bits of a flit."""
         return self.lanes * self.number_format.storage_bits
@@ -308,7 +332,7 @@ class SwitchSpec(FileModel):
         The number at the end of a name like ``fred_m3_p8_fp16x4_only_3f2a91c0`` identifies the only
         configurations.
         """
-        name = f"fred_m{self.middle_switches}_p{self.ports}_{self.suffix()}"
+        name = f"fred_{self.shape}_{self.suffix()}"
         if self.needed is None:
             return name
         return f"{name}_only_{crc32(repr(sorted(self.needed)).encode()):08x}"

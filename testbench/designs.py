@@ -13,6 +13,7 @@ import gen
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.files import FileModel
 from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
@@ -36,6 +37,7 @@ __all__ = [
     "mesh_design",
     "mesh_with_endpoints_design",
     "plane_design",
+    "reducing_mesh_design",
     "router_design",
     "routers_design",
     "switch_design",
@@ -107,6 +109,11 @@ def mesh_design(mesh: MeshSpec) -> MeasuredDesign:
     return MeasuredDesign(_mesh, (mesh,))
 
 
+def reducing_mesh_design(mesh: ReducingMeshSpec) -> MeasuredDesign:
+    """Return a mesh whose routers reduce and multicast."""
+    return MeasuredDesign(_reducing_mesh, (mesh,))
+
+
 def mesh_with_endpoints_design(mesh: MeshSpec) -> MeasuredDesign:
     """Return the routers of a mesh, with an endpoint at each."""
     return MeasuredDesign(_mesh_with_endpoints, (mesh,))
@@ -149,6 +156,10 @@ def _endpoint(spec: SwitchSpec) -> list[str]:
 
 def _mesh(mesh: MeshSpec) -> list[str]:
     return [kept(generate, mesh, level="mesh").verilog]
+
+
+def _reducing_mesh(mesh: ReducingMeshSpec) -> list[str]:
+    return [kept(generate, mesh, level="reducing_mesh").verilog]
 
 
 def _mesh_with_endpoints(mesh: MeshSpec) -> list[str]:

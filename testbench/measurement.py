@@ -66,6 +66,8 @@ class Measurement(ABC):
     """
 
     SCHEMA: ClassVar[str]
+    keeps_rows: ClassVar[bool] = False
+    """Whether a field ``known`` holds a record whose unchanged rows are kept."""
 
     simulators: tuple[str, ...] = ("icarus",)
     seed: int = 1

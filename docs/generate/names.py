@@ -17,6 +17,7 @@ from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.load import PRESETS, preset_path
 from fred_hw.mesh.algorithm import ALGORITHMS as MESH_ALGORITHMS
 from fred_hw.mesh.routing import ROUTINGS
+from fred_hw.networks.network import NETWORKS
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
@@ -218,6 +219,7 @@ def names() -> str:
         (f"`{name}`", ", ".join(one.patterns).replace("_", "-"), one.needs or "anything")
         for name, one in ALGORITHMS.items()
     ]
+    networks = [(f"`{name}`", one.description) for name, one in NETWORKS.items()]
     models = [(f"`{name}`", one.description) for name, one in NETWORK_MODELS.items()]
     kinds = [
         (f"`{name}`", ", ".join(f"`{one}`" for one in kind.names))
@@ -226,6 +228,7 @@ def names() -> str:
     sections = [(f"`{name}`", subjects_of(one)) for name, one in SECTIONS.items()]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
         "Number formats": (FORMATS, ("name", "bits", "storage bits", "kind"), formats),
+        "Networks of a switch": (NETWORKS, ("name", "is"), networks),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Companion files of the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),

@@ -21,6 +21,8 @@ COLOURS = {
     "crossbar": "#d55e00",
     "benes": "#009e73",
     "mesh": "#444444",
+    "mesh+reduction": "#cc79a7",
+    "switch": "#8c6d1f",
 }
 
 

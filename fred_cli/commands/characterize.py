@@ -153,7 +153,8 @@ def _check_spec(level: str, spec: Any, lanes: int | None, source: str) -> None:
     from fred_hw.files import validate
     from gen.level import LEVELS
 
-    LEVELS[level].check(spec, source)
+    for one in ("interconnect", level) if level == "switch" else (level,):
+        LEVELS[one].check(spec, source)  # records of a switch have figures of its interconnect
     if level == "router" and spec.wrap:  # cycles are those from port to port of lone routers
         raise InputError(source, "wrap", "must be false with --level router, not true")
     if lanes is not None:

@@ -101,8 +101,14 @@ def check_records(names: tuple[str, ...], as_json: bool) -> None:
 @command.command("update", example="fred records update endpoint")
 @names_argument
 @click.option("--stale", is_flag=True, help="Measure all stale records.")
+@click.option(
+    "--changed",
+    is_flag=True,
+    help="Keep rows whose hardware and inputs are unchanged, and measure the others: of "
+    "networks-fp16x1.",
+)
 @as_json_option
-def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
+def update_records(names: tuple[str, ...], stale: bool, changed: bool, as_json: bool) -> None:
     """Measure records again, and replace each file once its measurement is complete."""
     from fred_cli.records.registry import ENTRIES
     from fred_cli.records.state import STALE, check, record_path, remeasure, summary
@@ -122,7 +128,7 @@ def update_records(names: tuple[str, ...], stale: bool, as_json: bool) -> None:
         work = Path("build") / "records" / name
         minutes = summary(name, ENTRIES[name]).minutes
         with simulating(), progress(f"measuring {name}, about {minutes:g} processor minutes"):
-            remeasure(name, ENTRIES[name], work, _say)
+            remeasure(name, ENTRIES[name], work, _say, changed=changed)
         if not as_json:
             print(f"{name}: {record_path(name, ENTRIES[name])}")
     if as_json:

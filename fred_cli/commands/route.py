@@ -172,20 +172,23 @@ def _route(
 ) -> int:
     """Route flows or a strategy on a switch, and return the exit status."""
     from fred_hw.compiler.routing import DEFAULT_CONFLICTS
-    from fred_hw.compiler.routing import route as route_flows
+    from fred_hw.networks.network import NETWORKS
     from fred_hw.progress import track
     from fred_hw.pruning import needed_result, needed_results
 
+    if spec.network != "fred":
+        _refuse({"--draw": picture, "--certify": certificate}, "network fred")
+    route_flows = NETWORKS[spec.network].route
     bound = DEFAULT_CONFLICTS if max_conflicts is None else max_conflicts
     every = spec.only is not None and flows_file is None and strategy is None
     sets = {} if every else _sets(spec, strategy, flows_file)
     if picture is not None and flows_file is None:
         raise InputError("route", "--draw", "must be given with FLOWS")
     # A strategy with one worker has no phases, so nothing can conflict.
-    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle_switches), number)
+    nothing = _routing_report(spec, route_flows((), spec), number)
     with checked("--max-conflicts", spec=source), progress("routing"):
         results = {
-            name: route_flows(flows, spec.ports, spec.middle_switches, max_conflicts=bound)
+            name: route_flows(flows, spec, bound)
             if spec.only is None
             else needed_result(spec, name, flows, source, field)
             for name, flows in track(list(sets.items()), "phases")

@@ -1,25 +1,34 @@
 """Synthesis and co-simulation of FRED and its baselines, for the record of networks."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from fred_cli.power_report import power_report
 from fred_hw.adder_delays import REFERENCE_NS
+from fred_hw.compiler.flows import Flow
+from fred_hw.mesh.reducing.plan import ReducingMesh
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
+from fred_hw.mesh.reducing.trees import find_trees
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
+from perfmodel.switch_timing.networks import REDUCING, NetworkRecord
 from synth.synthesis import Synthesis, from_spec, synthesize
 from testbench.cosimulation.cosimulate_interconnect import cosimulate
 from testbench.cosimulation.cosimulate_mesh import cosimulate_mesh
+from testbench.cosimulation.cosimulate_switch import cosimulate_switch
 from testbench.designs import (
     MeasuredDesign,
     benes_design,
     crossbar_design,
     interconnect_design,
     mesh_design,
+    reducing_mesh_design,
+    switch_design,
 )
 from testbench.measurement import Measurement, Say
 from testbench.sim.tools import SimulatorError
@@ -35,10 +44,12 @@ _MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
 _SIMULATED = {"crossbar": 32}
 """Most ports whose latency is simulated: Icarus takes 1.1 GB for that, four times as much for
 twice as many ports."""
-_REPLAYED = {"FRED_3": 16, "FRED_2": 32, "crossbar": 16, "benes": 32}
-"""Most ports whose cells are simulated for power: about 100,000 cells."""
+_REPLAYED = {"FRED_3": 16, "FRED_2": 32, "crossbar": 16, "benes": 32, REDUCING: 4, "switch": 4}
+"""Most ports whose cells are simulated for power in minutes."""
 _ROUTED = {"FRED_2": 32, "benes": 16}
 """Most ports for which all searches for a configuration end within a minute."""
+_SWITCHES = 8
+"""Most ports of whole switches, which are mapped in minutes."""
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
@@ -47,10 +58,13 @@ _DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
     "crossbar": crossbar_design,
     "benes": benes_design,
     "mesh": mesh_design,
+    "reducing_mesh": reducing_mesh_design,
+    "switch": switch_design,
 }
 _MAIN = ("adders", "multiplexers", "pipeline")
 _SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
 _UNROUTED: dict[str, Any] = dict.fromkeys(("random_share", "phase_share"))
+_NO_POWER = "power: too many cells to simulate"
 _OF_MESH = (
     "flow sets and phases: routers have no configurations, and flows share links in time; power: "
     "an all-reduce is another kind of work; fred power --mesh compares the energy of a reduced byte"
@@ -62,9 +76,16 @@ class NetworksMeasurement(SynthesisMeasurement):
     """Area, clock, power, latency and routed flow sets of FRED_3, FRED_2 and its baselines.
 
     A mesh of as many NPUs has no configurations and a power of another kind of work.
+
+    Parameters
+    ----------
+    known : NetworkRecord, optional
+        Record whose rows of unchanged hardware and inputs are kept.
     """
 
     SCHEMA = "fred-networks/1"
+    keeps_rows = True
+    known: NetworkRecord | None = None
 
     simulators: tuple[str, ...] = ("icarus",)
     effort: str = "area"
@@ -84,11 +105,40 @@ class NetworksMeasurement(SynthesisMeasurement):
                 found[f"{network} of {ports} ports"] = (network, level, spec)
             mesh = MeshSpec(width=width, height=height, controllers=False, **_LANES)
             found[f"mesh of {ports} ports"] = ("mesh", "mesh", mesh)
+            reducing = ReducingMeshSpec(width=width, height=height, controllers=False, **_LANES)
+            found[f"mesh+reduction of {ports} ports"] = (REDUCING, "reducing_mesh", reducing)
+            if ports <= _SWITCHES:
+                whole = SwitchSpec(ports=ports, **_LANES)
+                found[f"switch of {ports} ports"] = ("switch", "switch", whole)
         return found
 
     @property
     def designs(self) -> Mapping[str, MeasuredDesign]:
         return {name: _DESIGNS[level](spec) for name, (_, level, spec) in self._networks.items()}
+
+    def record(self, work: Path, say: Say = lambda _: None) -> dict[str, Any]:
+        """Run the measurement, and return the record, with the minutes of kept rows.
+
+        Raises
+        ------
+        InputError
+            As for any synthesis.
+        """
+        found = super().record(work, say)
+        kept_minutes = self.known.minutes if self.known else 0
+        return {**found, "minutes": round(found["minutes"] + kept_minutes, 1)}
+
+    def _kept(self, hashes: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return the rows of the known record that describe today's hardware, by label."""
+        known = self.known
+        if known is None or any(self.other_inputs(known)):
+            return {}
+        rows = {f"{one.network} of {one.ports} ports": one for one in known.networks}
+        return {
+            label: {**one.model_dump(), "git_commit": one.git_commit or known.git_commit}
+            for label, one in rows.items()
+            if hashes.get(label) == one.verilog_sha256
+        }
 
     def recorded_hashes(self, record: Any) -> dict[str, str | None]:
         known = {f"{one.network} of {one.ports} ports": one for one in record.networks}
@@ -102,12 +152,20 @@ class NetworksMeasurement(SynthesisMeasurement):
 
     def figures(self, work: Path, say: Say) -> dict[str, Any]:
         hashes, rows = self.hashes(), list[dict[str, Any]]()
-        adder = self._synthesized(SwitchSpec(ports=2, **_LANES), "interconnect")
+        kept = self._kept(hashes)
         for label, (network, level, spec) in self._networks.items():
-            if isinstance(spec, MeshSpec):
-                measured = self._mesh(spec, adder, work / label.replace(" ", "-"))
+            if label in kept:
+                rows.append(kept[label])
+                continue
+            folder = work / label.replace(" ", "-")
+            if isinstance(spec, ReducingMeshSpec):
+                measured = self._reducing_mesh(spec, folder)
+            elif isinstance(spec, MeshSpec):
+                measured = self._mesh(spec, folder)
+            elif level == "switch":
+                measured = self._switch(spec, folder)
             else:
-                measured = self._measured(network, level, spec, work / label.replace(" ", "-"))
+                measured = self._measured(network, level, spec, folder)
             rows.append({"network": network, **measured, "verilog_sha256": hashes[label]})
             say(f"{label}: {measured['area_um2']:,.0f} um2, {measured['clock_ns']:.3f} ns")
         return {"networks": rows}
@@ -116,12 +174,16 @@ class NetworksMeasurement(SynthesisMeasurement):
         source = from_spec(spec, level, spec.name)
         return synthesize(source, self.cells, clock_ns=REFERENCE_NS, effort=self.effort)
 
-    def _mesh(self, mesh: MeshSpec, adder: Synthesis, work: Path) -> dict[str, Any]:
+    @cached_property
+    def _adder(self) -> Synthesis:
+        return self._synthesized(SwitchSpec(ports=2, **_LANES), "interconnect")
+
+    def _mesh(self, mesh: MeshSpec, work: Path) -> dict[str, Any]:
         """Return the figures of a mesh, with an adder of a network of two ports for each NPU.
 
         The latency is that of the longest route, by the latency of a router of four.
         """
-        found = self._synthesized(mesh, "mesh")
+        found, adder = self._synthesized(mesh, "mesh"), self._adder
         adder_um2 = sum(one.area_um2 for one in adder.area.classes if one.name == "adders")
         area_um2 = found.area.area_um2 + mesh.routers * adder_um2
         small = mesh.with_changes(width=2, height=2)
@@ -144,6 +206,54 @@ class NetworksMeasurement(SynthesisMeasurement):
             "not_measured": _OF_MESH,
         }
 
+    def _reducing_mesh(self, mesh: ReducingMeshSpec, work: Path) -> dict[str, Any]:
+        """Return the figures of a mesh whose routers reduce.
+
+        The latency is that of the longest route, by the latency of each size of router.
+        """
+        plan = ReducingMesh(mesh)
+        specs = dict.fromkeys(one.spec for one in plan.units)
+        cycles = {one: self._switch_cycles(one, work / one.shape) for one in specs}
+        routes = [plan.route(*pair) for pair in permutations(range(mesh.routers), 2)]
+        return {
+            "ports": mesh.routers,
+            **self._whole(mesh, "reducing_mesh", work, mesh.routers <= _REPLAYED[REDUCING]),
+            "latency_cycles": max(
+                sum(cycles[plan.units[link.number].spec] for link in route[1:]) for route in routes
+            ),
+            **_shares(mesh.routers, lambda flows: find_trees(plan, flows) is not None, self.seed),
+        }
+
+    def _switch(self, spec: SwitchSpec, work: Path) -> dict[str, Any]:
+        """Return the figures of a whole switch."""
+        return {
+            "ports": spec.ports,
+            **self._whole(spec, "switch", work, spec.ports <= _REPLAYED["switch"]),
+            "latency_cycles": self._switch_cycles(spec, work / "latency"),
+            **_shares(spec.ports, partial(_routes, "interconnect", spec), self.seed),
+        }
+
+    def _whole(
+        self, spec: SwitchSpec | MeshSpec, level: str, work: Path, replayed: bool
+    ) -> dict[str, Any]:
+        """Return area, clock and power of hardware with buffers and links."""
+        found = self._synthesized(spec, level)
+        shown = found.to_dict()
+        return {
+            **{key: shown[key] for key in _SHOWN},
+            "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
+            "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
+            "not_measured": "" if replayed else _NO_POWER,
+        }
+
+    def _switch_cycles(self, spec: SwitchSpec, work: Path) -> int:
+        """Return the latency of a lone flit through the RTL of a whole switch."""
+        test = "lone_flit_takes_the_latency_that_is_stated"
+        run = cosimulate_switch(spec, work, tests=[test], seed=self.seed)
+        if run.failures:
+            raise SimulatorError(f"test {test}: {run.failures[0].message}")
+        return run.measurements["switch_latency_cycles"]
+
     def _measured(self, network: str, level: str, spec: SwitchSpec, work: Path) -> dict[str, Any]:
         """Return the figures of a switch network."""
         found, ports = self._synthesized(spec, level), spec.ports
@@ -152,7 +262,7 @@ class NetworksMeasurement(SynthesisMeasurement):
         shown = found.to_dict()
         reasons = {
             "latency: half as many ports take 1.1 GB in Icarus": simulated,
-            "power: too many cells to simulate": replayed,
+            _NO_POWER: replayed,
             "flow sets and phases: the search for a configuration takes over a minute": routed,
         }
         return {
@@ -161,7 +271,7 @@ class NetworksMeasurement(SynthesisMeasurement):
             "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
             "latency_cycles": self._latency_cycles(level, spec, work) if simulated else None,
             "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
-            **(_shares(level, spec, self.seed) if routed else _UNROUTED),
+            **(_shares(ports, partial(_routes, level, spec), self.seed) if routed else _UNROUTED),
             "not_measured": "; ".join(why for why, measured in reasons.items() if not measured),
         }
 
@@ -173,7 +283,9 @@ class NetworksMeasurement(SynthesisMeasurement):
             raise SimulatorError(f"test {test}: {run.failures[0].message}")
         return run.measurements["latency_cycles"]
 
-    def _all_reduce_w(self, level: str, spec: SwitchSpec, found: Synthesis, work: Path) -> float:
+    def _all_reduce_w(
+        self, level: str, spec: SwitchSpec | MeshSpec, found: Synthesis, work: Path
+    ) -> float:
         """Return the power of the cells in an all-reduce."""
         power = power_report(
             spec,
@@ -192,12 +304,17 @@ class NetworksMeasurement(SynthesisMeasurement):
         return total_w
 
 
-def _shares(level: str, spec: SwitchSpec, seed: int) -> dict[str, float]:
+def _routes(level: str, spec: SwitchSpec, flows: Sequence[Flow]) -> bool:
+    """Return whether a switch network routes flows at once."""
+    return ROUTERS[level](flows, spec) is not None
+
+
+def _shares(ports: int, routes: Callable[[Sequence[Flow]], bool], seed: int) -> dict[str, float]:
     """Return the shares of flow sets that route at once."""
-    rng, route = random.Random(seed), ROUTERS[level]
-    sets = [random_flows(rng, spec.ports) for _ in range(_FLOW_SETS)]
-    phases = [flows for _, flows in strategy_phases(spec.ports)]
+    rng = random.Random(seed)
+    sets = [random_flows(rng, ports) for _ in range(_FLOW_SETS)]
+    phases = [flows for _, flows in strategy_phases(ports)]
     return {
-        name: sum(route(flows, spec) is not None for flows in found) / len(found)
+        name: sum(map(routes, found)) / len(found)
         for name, found in (("random_share", sets), ("phase_share", phases))
     }

@@ -139,7 +139,7 @@ def _notes(measurement: Any, record: Any) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
+def remeasure(name: str, entry: Entry, work: Path, say: Any, *, changed: bool = False) -> None:
     """Measure a record again, and replace its file atomically.
 
     Parameters
@@ -150,11 +150,13 @@ def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
         Folder for files of runs.
     say : callable
         Called with a line for each part that is done.
+    changed : bool
+        Whether to keep rows of unchanged hardware.
 
     Raises
     ------
     InputError
-        The record cannot be written, or an input not be read.
+        The record cannot be written, an input not be read, or rows not be kept.
     SimulatorError
         The measurement failed.
     """
@@ -164,6 +166,11 @@ def remeasure(name: str, entry: Entry, work: Path, say: Any) -> None:
 
     path = record_path(name, entry)
     check_file(path)
-    record = entry.measure().record(work, say)
+    measurement = entry.measure()
+    if changed and not measurement.keeps_rows:
+        raise InputError(name, "--changed", "must be left out for a record without kept rows")
+    if changed:
+        measurement = replace(measurement, known=load_model(entry.model, path))
+    record = measurement.record(work, say)
     validate(entry.model, record, name)
     write_text(record_text(record), path)

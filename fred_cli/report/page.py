@@ -30,6 +30,7 @@ from fred_hw.load import load_spec
 from fred_hw.progress import parts
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
+from gen.level import LEVELS
 from gen.write import check_file, check_folder, write_files
 from perfmodel.training.compare import Row
 
@@ -107,6 +108,7 @@ def build(
     for name in (_PAGE, _NUMBERS, *([_TIMELINE] if evidence else [])):
         check_file(folder / name)
     spec = load_spec(spec_source)
+    LEVELS["interconnect"].check(spec, spec_source)
     if results is None:
         check_folder(work_folder(spec))
     if find_simulator(_SIMULATORS):

@@ -7,7 +7,7 @@ from typing import Any
 
 from fred_hw.checks import check_int
 
-from .shape import code_width, configuration_width, subswitch_ports
+from .shape import code_width, configuration_width, shape_name, subswitch_ports
 
 __all__ = ["Configuration"]
 
@@ -102,6 +102,11 @@ class Configuration:
         """Return the configuration in which nothing is routed."""
         _check_size(ports, middle_switches)
         return _idle(ports, middle_switches)
+
+    @property
+    def shape(self) -> str:
+        """Network and its size, as in generated names."""
+        return shape_name(self.ports, self.middle_switches)
 
     @property
     def is_idle(self) -> bool:

@@ -12,9 +12,15 @@ __all__ = [
     "configuration_width",
     "layout",
     "microswitch_counts",
+    "shape_name",
     "split_count",
     "subswitch_ports",
 ]
+
+
+def shape_name(ports: int, middle_switches: int) -> str:
+    """Return the part of generated names for FRED_m(P)."""
+    return f"m{middle_switches}_p{ports}"
 
 
 def subswitch_ports(ports: int) -> int:

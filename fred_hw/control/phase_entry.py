@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from fred_hw.checks import check_int
-from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
-from fred_hw.compiler.shape import configuration_width
-from fred_hw.compiler.tracing import arriving
+from fred_hw.networks.network import NETWORKS, NetworkConfiguration
 from fred_hw.protocol import FULL_GENERATIONS, GENERATION_BITS, GENERATIONS
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
@@ -24,7 +22,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
     """
     flow = spec.ports.bit_length()
     return {
-        "configuration": configuration_width(spec.ports, spec.middle_switches),
+        "configuration": spec.configuration_width,
         "inputs": flow * spec.ports,
         "outputs": flow * spec.ports,
         "circuit": CLASS_BITS,
@@ -45,7 +43,7 @@ def phases_that_fit(spec: SwitchSpec, memory_bytes: int = CONFIGURATION_BYTES) -
 
 def entry_word(
     spec: SwitchSpec,
-    configuration: Configuration,
+    configuration: NetworkConfiguration,
     flows: Sequence[Flow],
     circuit: int,
     *,
@@ -57,7 +55,7 @@ def entry_word(
     ----------
     spec : SwitchSpec
         The switch.
-    configuration : Configuration
+    configuration : NetworkConfiguration
         Configuration that routes exactly these flows.
     flows : sequence of Flow
         Flows with disjoint inputs and disjoint outputs.
@@ -77,18 +75,14 @@ def entry_word(
         most = spec.protocol.urgency_classes - 1
         raise ValueError(f"circuit must be 0 to {most}, not {circuit}")
     check_int("generation", generation, minimum=0, maximum=FULL_GENERATIONS - 1)
-    if (configuration.ports, configuration.middle_switches) != (spec.ports, spec.middle_switches):
-        raise ValueError(
-            f"configuration must be of ports and middle_switches "
-            f"({spec.ports}, {spec.middle_switches}), "
-            f"not ({configuration.ports}, {configuration.middle_switches})"
-        )
+    if configuration.shape != spec.shape:
+        raise ValueError(f"configuration must be of {spec.shape}, not of {configuration.shape}")
     if spec.needed is not None and configuration.pack() not in {0, *spec.needed}:
         word = configuration.pack()
         raise ValueError(f"configuration must be one of the words in spec.only, not {word:#x}")
     inputs = _flow_numbers(spec.ports, [flow.inputs for flow in flows])
     outputs = _flow_numbers(spec.ports, [flow.outputs for flow in flows])
-    _check_arrivals(configuration, flows, outputs)
+    _check_arrivals(spec, configuration, flows, outputs)
     width = spec.ports.bit_length()
     values = {
         "configuration": configuration.pack(),
@@ -117,10 +111,14 @@ def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
 
 
 def _check_arrivals(
-    configuration: Configuration, flows: Sequence[Flow], outputs: Sequence[int]
+    spec: SwitchSpec,
+    configuration: NetworkConfiguration,
+    flows: Sequence[Flow],
+    outputs: Sequence[int],
 ) -> None:
     """Fail unless a configuration connects each output to exactly the inputs of its flow."""
-    reached = arriving(configuration, (port for flow in flows for port in flow.inputs))
+    sources = [port for flow in flows for port in flow.inputs]
+    reached = NETWORKS[spec.network].arriving(configuration, sources)
     for port, (found, number) in enumerate(zip(reached, outputs, strict=True)):
         wanted = frozenset(flows[number - 1].inputs) if number else frozenset()
         if found != wanted:

@@ -1,5 +1,6 @@
 """Registers of a switch."""
 
+from fred_hw.networks.network import NETWORKS
 from fred_hw.protocol import ADDRESSES
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
@@ -104,7 +105,7 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
     bits = entry_bits(spec)
     description = (
         f"Registers of a switch of {spec.ports} ports, "
-        f"{spec.middle_switches} middle subswitches and "
+        f"{NETWORKS[spec.network].size_text(spec)} and "
         f"{spec.protocol.phases} phases. The entry of a phase in the configuration memory has "
         f"{bits} bits. The published {CONFIGURATION_BYTES / 1024} KB hold "
         f"{phases_that_fit(spec)} of them; {spec.protocol.phases} take "
@@ -115,7 +116,7 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
 
 
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
-    protocol = spec.protocol
+    protocol, middle = spec.protocol, NETWORKS[spec.network].middle_switches(spec)
     return (
         Register(
             "ID",
@@ -130,7 +131,7 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
             "Size of the switch",
             (
                 constant("ports", 0, 8, spec.ports, "Ports"),
-                constant("middle_switches", 8, 8, spec.middle_switches, "Middle subswitches"),
+                constant("middle_switches", 8, 8, middle, "Middle subswitches; 0 without"),
                 constant("phases", 16, 8, protocol.phases, "Phases with a configuration"),
                 constant("packet_flits", 24, 8, protocol.packet_flits, "Flits in a packet"),
             ),

@@ -128,8 +128,7 @@ class Acknowledger(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Acknowledger", spec)
-        ports = spec.ports
-        self.unit_name = f"acknowledger_m{spec.middle_switches}_p{ports}_{spec.protocol.suffix}"
+        self.unit_name = f"acknowledger_{spec.shape}_{spec.protocol.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:

@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.one_hot import OneHotMux
 from fred_hw.gates.select import any_of, decoded, gated, selected
@@ -17,7 +16,8 @@ from fred_hw.unit import Unit, place
 
 from .circuit_choice import CircuitChoice
 from .flow_sequencer import FlowSequencer, PortStates
-from .online_router import OnlineRouter
+from .matching import SwitchMatching
+from .network_paths import matching
 from .ports.signatures import Head, Injection
 from .scheduler_signatures import Service
 from .unicast_sequencer import UnicastSequencer
@@ -58,7 +58,7 @@ class Dispatcher(Unit):
         Out, lambda u: Injection.signature(u.spec), array=lambda u: u.spec.ports
     )
     """Flits for the interconnect, by output port."""
-    configuration = member(Out, lambda u: configuration_width(u.spec.ports, u.spec.middle_switches))
+    configuration = member(Out, lambda u: u.spec.configuration_width)
     """Configuration of the interconnect for the flits taken in the previous cycle."""
     moving = member(Out, 1)
     """High in each cycle in which a flit is sent."""
@@ -72,8 +72,7 @@ class Dispatcher(Unit):
 
     def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
-        sizes = {"ports": spec.ports, "middle_switches": spec.middle_switches}
-        router = place(m, "router", OnlineRouter(**sizes, channels=channels_of(self)))
+        router = place(m, "router", matching(spec))
         states = PortStates.signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
         unicasts = [
@@ -122,7 +121,7 @@ class Dispatcher(Unit):
     def _serve(
         self,
         m: Module,
-        router: OnlineRouter,
+        router: SwitchMatching,
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:
@@ -152,7 +151,11 @@ class Dispatcher(Unit):
         ]
 
     def _look(
-        self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
+        self,
+        m: Module,
+        states: PortStates,
+        router: SwitchMatching,
+        unicasts: list[UnicastSequencer],
     ) -> list[data.View]:
         """Examine the heads of the served virtual channels, and the available buffer space.
 
@@ -216,7 +219,7 @@ class Dispatcher(Unit):
         ]
         return choice
 
-    def _route(self, m: Module, router: OnlineRouter, unicasts: list[UnicastSequencer]) -> None:
+    def _route(self, m: Module, router: SwitchMatching, unicasts: list[UnicastSequencer]) -> None:
         """Report unicasts to the router."""
         for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
@@ -255,7 +258,7 @@ class Dispatcher(Unit):
         m: Module,
         states: PortStates,
         of_unicasts: list[data.View],
-        router: OnlineRouter,
+        router: SwitchMatching,
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
     ) -> None:

@@ -11,7 +11,7 @@ from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
-from .path_tracer import PathTracer
+from .network_paths import tracer
 
 __all__ = ["EntryCheck"]
 
@@ -52,14 +52,12 @@ class EntryCheck(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("EntryCheck", spec)
         channels = spec.protocol.channels
-        self.unit_name = f"entry_check_m{spec.middle_switches}_p{spec.ports}{channels.suffix}"
+        self.unit_name = f"entry_check_{spec.shape}{channels.suffix}"
         super().__init__()
 
     def build(self, m: Module) -> None:
         ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs
-        tracer = place(
-            m, "tracer", PathTracer(ports=ports, middle_switches=self.spec.middle_switches)
-        )
+        paths = place(m, "tracer", tracer(self.spec))
         mark = Signal(ports)
         looks = Signal()
         last = Signal()
@@ -68,17 +66,17 @@ class EntryCheck(Unit):
         gets = Signal(ports)
         reached = Signal(ports)
         m.d.comb += [
-            tracer.configuration.eq(self.entry.configuration),
-            tracer.sends.eq(Cat(one != 0 for one in inputs)),
-            tracer.marks.eq(mark),
+            paths.configuration.eq(self.entry.configuration),
+            paths.sends.eq(Cat(one != 0 for one in inputs)),
+            paths.marks.eq(mark),
         ]
         m.d.sync += [
             mark.eq(Mux(self.start, 1, mark << 1)),
             looks.eq(mark.any()),
             last.eq(mark[-1]),
             flow.eq(one_hot_mux(mark, list(inputs))),
-            gets.eq(tracer.gets),
-            reached.eq(tracer.reached),
+            gets.eq(paths.gets),
+            reached.eq(paths.reached),
             self.done.eq(last),
         ]
         mine, used = Cat(one == flow for one in outputs), Cat(one != 0 for one in outputs)

@@ -16,7 +16,7 @@ from fred_hw.virtual_channels import VirtualChannels
 from .destination_choice import DestinationChoice
 from .source_request import SourceRequest
 
-__all__ = ["Matching"]
+__all__ = ["Matching", "SwitchMatching"]
 
 
 class Matching(Unit):
@@ -215,3 +215,15 @@ class Matching(Unit):
             For each source the destination that it gets if neither is held.
         """
         return ~self.holds, wire(m, "held", self._ends(self.holds))
+
+
+class SwitchMatching(Matching):
+    """Base of the matchings of switches, which also configure the paths.
+
+    Attributes
+    ----------
+    configuration : Signal
+        Output: configuration word of the network for the paths.
+    """
+
+    configuration: Signal

@@ -13,14 +13,14 @@ from fred_hw.member import member
 from fred_hw.unit import place
 from fred_hw.virtual_channels import DEFAULT_CHANNELS, VirtualChannels
 
-from .matching import Matching
+from .matching import SwitchMatching
 from .path_claims import PathClaims
 from .unicast_router import UnicastRouter
 
 __all__ = ["OnlineRouter"]
 
 
-class OnlineRouter(Matching):
+class OnlineRouter(SwitchMatching):
     """Match unicast sources and destinations in each cycle, and find their paths.
 
     A source requests the destination of its most urgent packet whose destination is free and has

@@ -50,7 +50,7 @@ class BenesLevel(UnitLevel[SwitchSpec]):
         }
 
     def said(self, spec: SwitchSpec) -> dict[str, Any]:
-        return spec.model_dump(exclude={"protocol", "middle_switches"})
+        return spec.model_dump(exclude={"protocol", "middle_switches", "network"})
 
 
 LEVELS.add("benes", BenesLevel(), rank=1.4)

@@ -8,6 +8,7 @@ from fred_hw.datapath.flit import FlitNetwork
 from fred_hw.datapath.network import network
 from fred_hw.datapath.reduction_crossbar import ReductionCrossbar
 from fred_hw.load import load_spec
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from gen.level import LEVELS, UnitLevel
 
@@ -29,11 +30,10 @@ class CrossbarLevel(UnitLevel[SwitchSpec]):
         return self.top(spec).latency
 
     def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
-        word = "bit k of word n: output n takes input k; several inputs are reduced"
-        return {"configuration": {"width": spec.ports**2, "words": spec.ports, "code": word}}
+        return NETWORKS["crossbar"].manifest(spec)
 
     def said(self, spec: SwitchSpec) -> dict[str, Any]:
-        return spec.model_dump(exclude={"protocol", "middle_switches"})
+        return spec.model_dump(exclude={"protocol", "middle_switches", "network"})
 
 
 LEVELS.add("crossbar", CrossbarLevel(), rank=1.2)

@@ -8,13 +8,12 @@ from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.datapath.network import network_latency_cycles
 from fred_hw.load import load_spec
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from fred_hw.unit import Unit
 from gen.level import LEVELS, UnitLevel
 from gen.manifest_parts import controlled, placed, streams
-
-from .interconnect import crossing
 
 __all__ = ["SwitchLevel"]
 
@@ -38,7 +37,7 @@ class SwitchLevel(UnitLevel[SwitchSpec]):
         protocol = spec.protocol
         rate = protocol.acked_rate(spec.ports, protocol.ack_interval)
         return {
-            **crossing(spec),
+            **NETWORKS[spec.network].manifest(spec),
             **streams("s<k>_axis", "m<k>_axis"),
             "acks": {"interval": protocol.ack_interval, "flits_per_cycle": round(rate, 3)},
             "entry": placed(phase_fields(spec)),

@@ -10,10 +10,15 @@ from .measured_record import as_tuple
 from .record import RECORDS
 from .synthesized import Count, Size, SynthesizedRecord
 
-__all__ = ["SHIPPED_NETWORKS", "NetworkFigures", "NetworkRecord"]
+__all__ = ["REDUCING", "SHIPPED_NETWORKS", "WHOLE", "NetworkFigures", "NetworkRecord"]
 
 SHIPPED_NETWORKS = RECORDS / "networks-fp16x1.json"
 """FRED, a crossbar with reduction trees and a Benes network, with one lane of FP16."""
+
+REDUCING = "mesh+reduction"
+"""Network of a mesh whose routers reduce and multicast."""
+WHOLE = ("mesh", REDUCING, "switch")
+"""Networks whose rows include links and buffers."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -26,13 +31,13 @@ class NetworkFigures(FileModel):
     Parameters
     ----------
     network, ports : str, int
-        ``FRED_3``, ``FRED_2``, ``crossbar``, ``benes`` or ``mesh``, and its ports. The ports of a
-        mesh are its NPUs.
+        ``FRED_3``, ``FRED_2``, ``crossbar``, ``benes`` or one of ``WHOLE``, and its ports. The
+        ports of a mesh are its NPUs, and ``switch`` is a whole switch around FRED_3.
     name : str
         Name of its top module.
     area_um2, clock_ns : float
         Area of its cells [um2], and its shortest clock period, register to register [ns]. The area
-        of a mesh includes links and buffers, and an adder per lane and NPU.
+        of ``WHOLE`` includes links and buffers, and that of ``mesh`` an adder per lane and NPU.
     flip_flops, memory_bits : int
         Flip-flops in it, and bits of memories, which are not in the area. The flip-flops of a mesh
         do not include those of the added adders.
@@ -48,6 +53,8 @@ class NetworkFigures(FileModel):
         Reason why figures are None; empty if there are all.
     verilog_sha256 : str
         Canonical hash of the Verilog.
+    git_commit : str
+        Revision that was measured; empty if it is that of the record.
     """
 
     network: str
@@ -64,6 +71,7 @@ class NetworkFigures(FileModel):
     phase_share: Share | None
     not_measured: str = ""
     verilog_sha256: str
+    git_commit: str = ""
 
     @property
     def area_per_port_um2(self) -> float:
@@ -114,10 +122,10 @@ class NetworkRecord(SynthesizedRecord):
     def front(self, ports: int) -> tuple[NetworkFigures, ...]:
         """Return the networks of a number of ports that no other one beats.
 
-        The result is empty if a latency is not measured. Meshes are left out, since their rows
+        The result is empty if a latency is not measured. ``WHOLE`` is left out, since its rows
         include links and buffers.
         """
-        found = [one for one in self.networks if one.ports == ports and one.network != "mesh"]
+        found = [one for one in self.networks if one.ports == ports and one.network not in WHOLE]
         if any(one.latency_ns is None for one in found):
             return ()
         return tuple(one for one in found if not any(other.beats(one) for other in found))

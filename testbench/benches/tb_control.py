@@ -11,6 +11,7 @@ from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.registers import Word
 from fred_hw.control.switch_map import CAUSES, COMMANDS, PORT_CAUSES, switch_map
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.control import COUNTED, ERRORS, ControlBench, Events
 
@@ -55,7 +56,7 @@ async def registers_read_their_reset_values(dut: Any, stall: float) -> None:
     identity = await bench.access.identify()
     assert (identity.ports, identity.middle_switches, identity.phases) == (
         PORTS,
-        SPEC.middle_switches,
+        NETWORKS[SPEC.network].middle_switches(SPEC),
         PHASES,
     )
     assert identity.packet_flits == SPEC.protocol.packet_flits

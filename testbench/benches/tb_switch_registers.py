@@ -11,6 +11,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
+from fred_hw.networks.network import NETWORKS
 from fred_hw.protocol import KINDS
 from testbench.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
@@ -225,6 +226,9 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
 async def switch_says_what_it_is(dut: Any) -> None:
     bench, _ = await started(dut)
     identity = await bench.access.identify()
-    assert (identity.ports, identity.middle_switches) == (PORTS, SPEC.middle_switches)
+    assert (identity.ports, identity.middle_switches) == (
+        PORTS,
+        NETWORKS[SPEC.network].middle_switches(SPEC),
+    )
     assert (identity.phases, identity.packet_flits) == (PROTOCOL.phases, PROTOCOL.packet_flits)
     assert identity.data_bytes * 8 == SPEC.data_width

@@ -80,7 +80,7 @@ def record_workloads(
         The simulator is not installed or failed, or what arrived was wrong.
     """
     link = spec.link if isinstance(spec, MeshSpec) else spec
-    if level in ("switch", "mesh"):
+    if level in ("switch", "mesh", "reducing_mesh"):
         endpoint_library(protocol_header(link.protocol))  # raises here, not in the simulation
     work.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -89,6 +89,7 @@ def record_workloads(
         "FRED_PORTS": json.dumps(list(ports)),
         "FRED_RECORDINGS": work.resolve(),
         "FRED_MESH": spec.model_dump_json(),
+        "FRED_PACKETS": 1,
     }
     design = kept(generate, spec, level=level)
     bench = f"testbench.benches.tb_activity_{BASELINES.get(level, level)}"

@@ -7,8 +7,10 @@ from typing import Unpack
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
 from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
+from gen.level import LEVELS
 from testbench.models.endpoint import endpoint_library
 from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
@@ -17,7 +19,7 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
-__all__ = ["cosimulate_mesh", "cosimulate_router"]
+__all__ = ["cosimulate_mesh", "cosimulate_reducing_mesh", "cosimulate_router"]
 
 
 def cosimulate_mesh(
@@ -50,9 +52,23 @@ def _cosimulate(
     """Run the benches of a level."""
     check_int("packets", packets, minimum=1)
     endpoint_library(protocol_header(mesh.link.protocol))  # raises here, not in the simulation
-    environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
+    environment = {
+        "FRED_MESH": mesh.model_dump_json(),
+        "FRED_PACKETS": packets,
+        "FRED_LATENCY": LEVELS[level].latency_cycles(mesh),
+    }
     make = partial(kept, generate, mesh, level=level)
     return launch(benches(level), make, mesh.link, work, environment, options)
+
+
+def cosimulate_reducing_mesh(
+    mesh: ReducingMeshSpec, work: Path, *, packets: int = 4, **options: Unpack[Options]
+) -> SimulationResult:
+    """Run the bench of a mesh whose routers reduce, with the reference endpoint on its links.
+
+    Parameters, and errors, are those of :func:`cosimulate_mesh`.
+    """
+    return _cosimulate(mesh, work, packets, "reducing_mesh", options)
 
 
 def cosimulate_router(

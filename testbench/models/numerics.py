@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.compiler.routing import route
 from fred_hw.formats.number_format import FloatFormat, wider_formats
 from fred_hw.formats.values import Words, encoded, numbers_of, stored, values_of
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.flows import find_paths
 from fred_hw.wafer.plane import Plane
@@ -117,7 +117,7 @@ def tree_sum(spec: SwitchSpec | WaferSpec, values: Sequence[Words]) -> Words:
     if isinstance(spec, WaferSpec):
         plane = Plane(spec)
         return walk_phase(plane, find_paths(plane, [flow]), dict(enumerate(values)))[0]
-    configuration = route([flow], spec.ports, spec.middle_switches).configuration
+    configuration = NETWORKS[spec.network].route([flow], spec).configuration
     assert configuration is not None
     total = deliver(spec, configuration, values)[0]
     assert total is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.compiler.reduction_crossbar import CrossbarConfiguration
 from fred_hw.per_class import per_class
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import Words, deliver, lanes_of, word_of
@@ -28,14 +29,14 @@ class Phase:
         Index in the table, and virtual channel of its packets.
     flows : tuple of Flow
         Flows of the phase.
-    configuration : Configuration
+    configuration : Configuration or CrossbarConfiguration
         Configuration that routes them.
     """
 
     number: int
     circuit: int
     flows: tuple[Flow, ...]
-    configuration: Configuration
+    configuration: Configuration | CrossbarConfiguration
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.reduction_crossbar import CrossbarConfiguration, route_crossbar
-from fred_hw.compiler.routing import route
 from fred_hw.compiler.shape import subswitch_ports
 from fred_hw.compiler.tracing import flows_of
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.networks.network import NETWORKS
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import AnyConfiguration
 
@@ -64,9 +64,9 @@ def flits_for(
     return flits
 
 
-def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration | None:
-    """Return the configuration of the flows; None if they conflict."""
-    return route(flows, spec.ports, spec.middle_switches).configuration
+def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration | CrossbarConfiguration | None:
+    """Return the configuration of the flows in the network of a switch; None if they conflict."""
+    return NETWORKS[spec.network].route(flows, spec).configuration
 
 
 def random_flows(rng: random.Random, ports: int) -> list[Flow]:
@@ -96,11 +96,13 @@ ROUTERS: dict[str, Router] = {
 """Routing of flows on each network, by generator level; None if they do not route."""
 
 
-def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow], Configuration]:
+def routed_random_flows(
+    rng: random.Random, spec: SwitchSpec
+) -> tuple[list[Flow], Configuration | CrossbarConfiguration]:
     """Return random flows that can be routed; flows of a conflict are dropped one by one."""
     flows = random_flows(rng, spec.ports)
     while True:
-        result = route(flows, spec.ports, spec.middle_switches)
+        result = NETWORKS[spec.network].route(flows, spec)
         if result.configuration is not None:
             return flows, result.configuration
         flows.pop(rng.choice(result.conflict) if result.conflict else -1)

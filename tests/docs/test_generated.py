@@ -32,6 +32,7 @@ SPECS = [  # each unit of a lane in one
     for lane in LANES.values()
 ]
 SPECS.append(SPECS[0].with_changes(middle_switches=2))  # what only two middle subswitches need
+SPECS.append(SPECS[0].with_changes(network="crossbar"))
 SPECS.append(SPECS[0].with_changes(endpoint=EndpointSpec(schedule_entries=4)))
 SPECS.append(SPECS[0].with_changes(ports=4))  # a power of two, as Benes networks need
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 from fred_hw.fabric_plan import FabricPlan
+from fred_hw.mesh.reducing.plan import ReducingMesh
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
 from fred_hw.mesh.routing import Fork
 from fred_hw.mesh.routings.dateline import Dateline
 from fred_hw.mesh.routings.xy import Xy
@@ -19,6 +21,7 @@ PLANS: dict[str, FabricPlan[Any]] = {
     "three levels": plane("three levels"),
     "mesh": MeshSpec(width=5, height=4, lanes=1).plan,
     "bare mesh": MeshSpec(width=3, height=3, lanes=1, controllers=False, routing="odd_even").plan,
+    "reducing mesh": ReducingMesh(ReducingMeshSpec(width=4, height=3, lanes=1)),
     "row": ROW.plan,
     "torus": TORUS.plan,
     "torus of odd lengths": TORUS.with_changes(width=5, height=3).plan,

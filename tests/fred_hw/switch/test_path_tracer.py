@@ -1,4 +1,4 @@
-"""The paths of fred_hw.switch.path_tracer are those of the interconnect, whatever the word."""
+"""The paths of path_tracer and crossbar_paths are those of the network, whatever the word."""
 
 import subprocess
 import sys
@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from fred_hw.datapath.interconnect import Interconnect
+from fred_hw.datapath.network import network as made
 from fred_hw.spec import SwitchSpec
+from fred_hw.switch.network_paths import tracer
 from fred_hw.switch.path_tracer import PathTracer
 from gen.emitter import VerilogEmitter
 from tests.fred_hw.simulation import trace
@@ -38,17 +39,14 @@ for command in sys.argv[1:]:
 
 
 def differences(spec: SwitchSpec) -> str:
-    """Return Verilog whose outputs are high where tracer and interconnect differ.
+    """Return Verilog whose outputs are high where tracer and network differ.
 
     Input k sends 2^k, so a sum tells what it is of. Each input is looked for by a tracer.
     """
     ports, width, emitter = range(spec.ports), spec.data_width, VerilogEmitter()
-    network, tracer = (
-        Interconnect(spec=spec),
-        PathTracer(ports=spec.ports, middle_switches=spec.middle_switches),
-    )
+    network, paths = made(spec), tracer(spec)
     emitter.add(network)
-    emitter.add(tracer)
+    emitter.add(paths)
     ends = [f".i__{k}__valid(s[{k}]), .i__{k}__data({1 << k})" for k in ports]
     ends += [f".o__{k}__valid(v[{k}]), .o__{k}__data(d[{k * width} +: {width}])" for k in ports]
     some = f"[{spec.ports - 1}:0]"
@@ -63,7 +61,7 @@ def differences(spec: SwitchSpec) -> str:
         sums = f"{{{', '.join(f'd[{j * width + k}]' for j in reversed(ports))}}}"
         lines += [
             f"  wire {some} gets{k}, reached{k};",
-            f"  {tracer.unit_name} tracer{k} (.configuration(c), .sends(s), .marks({1 << k}),",
+            f"  {paths.unit_name} tracer{k} (.configuration(c), .sends(s), .marks({1 << k}),",
             f"    .gets(gets{k}), .reached(reached{k}));",
             f"  assign differ[{k}] = gets{k} != v || (v & reached{k}) != (v & {sums});",
         ]
@@ -110,15 +108,26 @@ def test_wrong_parameters_are_refused(
 
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize(
-    ("ports", "middle_switches"),
-    [(2, 3), (3, 2), (4, 2), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.slow)],
+    ("ports", "middle_switches", "network"),
+    [
+        (2, 3, "fred"),
+        (3, 2, "fred"),
+        (4, 2, "fred"),
+        (4, 3, "fred"),
+        (5, 2, "fred"),
+        pytest.param(6, 3, "fred", marks=pytest.mark.slow),
+        (2, 3, "crossbar"),
+        (3, 3, "crossbar"),
+        (5, 3, "crossbar"),
+    ],
 )
-def test_every_word_leads_as_in_the_interconnect(
-    ports: int, middle_switches: int, tmp_path: Path
+def test_every_word_leads_as_in_the_network(
+    ports: int, middle_switches: int, network: str, tmp_path: Path
 ) -> None:
     spec = SwitchSpec(
         ports=ports,
         middle_switches=middle_switches,
+        network=network,
         lanes=1,
         format="int8",
         overflow="wrap",

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from testbench.campaigns.designs import (
     simpler_choices,
 )
 from testbench.campaigns.kinds import KINDS, PlanKind, SwitchKind
+from testbench.models.golden import walk
+from testbench.models.golden_plane import walk_phase
 from testbench.sim.tools import SimulatorError
 from tests.testbench.volume.pair import PAIR, faulty_pair
 
@@ -134,7 +137,8 @@ def test_a_broken_switch_is_found_and_reduced(
 def test_a_wrong_sum_is_found_and_reduced_to_one_operation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "reduction_of", lambda spec: lambda a, b: a)
+    wrong = partial(walk_phase, cross=lambda _, way, sent: walk(way, sent, lambda a, b: a))
+    monkeypatch.setattr(run, "walk_phase", wrong)
     monkeypatch.setattr(module, "_FAILURES", tmp_path)
     said: list[str] = []
     monkeypatch.setattr(time, "monotonic", iter([0.0, 0.0, 0.0, 1.0, 1.0]).__next__)

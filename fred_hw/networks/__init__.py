@@ -1,0 +1,1 @@
+"""Networks between the ports of a switch; a new network is a new module here."""

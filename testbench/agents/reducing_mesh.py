@@ -1,0 +1,100 @@
+"""Agents of the bench of a mesh whose routers reduce: NPUs by address, and registers of routers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cocotb.triggers import RisingEdge
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.mesh.reducing.plan import ReducingMesh
+from fred_hw.mesh.reducing.trees import RouterPaths
+from testbench.models.golden import lanes_of, word_of
+from testbench.models.golden_plane import walk_units
+from testbench.stimulus.traffic import random_flit
+
+from .registers import Registers
+from .scoreboard import Packets
+from .switch import SwitchBench
+
+__all__ = ["ReducingMeshBench"]
+
+
+class ReducingMeshBench(SwitchBench):
+    """Endpoints at the NPUs of a mesh of switches, its software, and the expected packets.
+
+    Parameters
+    ----------
+    dut : handle
+        The mesh.
+    plan : ReducingMesh
+        Its plan.
+    stall : float
+        Share of cycles in which streams pause.
+    """
+
+    def __init__(self, dut: Any, plan: ReducingMesh, stall: float = 0.0) -> None:
+        super().__init__(dut, plan.mesh.link.with_changes(ports=plan.addresses), stall)
+        self.plan = plan
+        self.routers = [Registers(one.spec) for one in plan.units]
+
+    async def begin(self) -> None:
+        """Reset, start all endpoints, and write the X-Y routes of unicasts."""
+        await self._reset()
+        for one, registers in zip(self.plan.units, self.routers, strict=True):
+            registers.attach(self.dut, prefix=f"{one.name}_s_axil")
+        streams = self._attach(lambda number: number)
+        if self.stall:
+            self.pause(streams)
+        await self._run()
+        while not all(self.informed(watch) for watch in (*self.inputs, *self.outputs)):
+            await RisingEdge(self.dut.clk)
+        await self.cycles(8)
+        for unit, registers in enumerate(self.routers):
+            for address in range(self.plan.addresses):
+                await registers.access.write_route(address, self.plan.port_for(unit, address))
+
+    async def write_paths(self, number: int, circuit: int, paths: RouterPaths) -> None:
+        """Write the entries of a phase that no router had before."""
+        for unit, flows in paths.flows.items():
+            spec = self.plan.units[unit].spec
+            word = entry_word(spec, paths.configurations[unit], flows, circuit)
+            await self.routers[unit].access.write_phase(number, word)
+
+    def play_flows(
+        self,
+        number: int,
+        circuit: int,
+        paths: RouterPaths,
+        flows: Sequence[Flow],
+        lengths: Mapping[Flow, Sequence[int]],
+    ) -> None:
+        """Send packets of the flows of a phase, with given flits, and expect the golden results.
+
+        Each NPU sends random numbers.
+        """
+        for flow in flows:
+            sent: dict[int, Packets] = {npu: [] for npu in flow.inputs}
+            wanted: dict[int, Packets] = {npu: [] for npu in flow.outputs}
+            for length in lengths[flow]:
+                for packets in sent.values():
+                    packets.append(tuple(random_flit(self.rng, self.spec) for _ in range(length)))
+                results: dict[int, list[int]] = {npu: [] for npu in flow.outputs}
+                for place in range(length):
+                    inputs = {npu: lanes_of(one[-1][place], self.spec) for npu, one in sent.items()}
+                    found = walk_units(self.plan, paths.configurations, inputs)
+                    assert found.keys() == wanted.keys()
+                    for npu, words in found.items():
+                        results[npu].append(word_of(words, self.spec))
+                for npu, flits in results.items():
+                    wanted[npu].append(tuple(flits))
+            for npu, packets in sent.items():
+                self.ports[npu].send(number, circuit, packets)
+            for npu, packets in wanted.items():
+                self.want(npu, number, 0, packets)
+
+    async def no_errors(self) -> None:
+        """Check that no router reports an error."""
+        for one, registers in zip(self.plan.units, self.routers, strict=True):
+            found = await registers.access.errors()
+            assert found.raised == (), f"{one.name}: {found}"
