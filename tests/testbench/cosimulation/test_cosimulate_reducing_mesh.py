@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from fred_hw.mesh.reducing.spec import ReducingMeshSpec
+from fred_hw.protocol import ProtocolSpec
 from testbench.cosimulation.cosimulate_mesh import cosimulate_reducing_mesh
 
 pytestmark = pytest.mark.sim
 
 SMALL = ReducingMeshSpec(
-    width=2, height=2, controllers=False, lanes=1, format="fp16", protocol={"phases": 4}
+    width=2, height=2, controllers=False, lanes=1, format="fp16", protocol=ProtocolSpec(phases=4)
 )
 QUICK = [
     "all_reduce_is_reduced_at_any_router",
