@@ -69,9 +69,9 @@ _OF_ESTIMATES = (
 @click.option(
     "--switches",
     is_flag=True,
-    help="With --hardware: compare FRED with a full crossbar, a Benes network and a mesh of as "
-    "many ports: area, clock, latency, power, and the share of flow sets that can be active "
-    "together.",
+    help="With --hardware: compare FRED with a full crossbar, a Benes network, a mesh and a mesh "
+    "whose routers reduce, of as many ports: area, clock, latency, power, and the share of flow "
+    "sets that can be active together.",
 )
 @click.option(
     "--algorithms",

@@ -337,7 +337,7 @@ ENTRIES = {
         _areas,
     ),
     "networks-fp16x1": Entry(
-        "area, clock, power, latency and routing of FRED, crossbars, Benes networks and meshes",
+        "area, clock, power, latency and routing of FRED, its baselines and meshes",
         15,
         _OF_NETWORKS,
         _networks,

@@ -6,7 +6,7 @@ import pytest
 
 from docs.generate.networks import HEIGHT, LEFT, WIDTH, draw_networks
 from fred_hw.files import load_model
-from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkRecord
+from perfmodel.switch_timing.networks import REDUCING, SHIPPED_NETWORKS, NetworkRecord
 
 from .pages import ROOT
 from .printed import Printed
@@ -45,6 +45,27 @@ def test_text_beside_the_table_has_the_figures_of_the_record() -> None:
         f"registers of configuration and bypass take {100 * fred.other_share:.0f} % of FRED_3(8)",
     ):
         assert said in TEXT
+
+
+def test_text_has_the_figures_of_a_mesh_whose_routers_reduce() -> None:
+    record = load_model(NetworkRecord, SHIPPED_NETWORKS)
+    found = {(one.network, one.ports): one for one in record.networks}
+    mesh, switch, plain = (found[name, 8] for name in (REDUCING, "switch", "mesh"))
+    large, fred, small = found[REDUCING, 64], found["FRED_3", 64], found[REDUCING, 4]
+    of_switch = found["switch", 4].mw_per_port
+    shares = mesh.random_share, mesh.phase_share, large.random_share, large.phase_share
+    assert None not in (*shares, fred.random_share, small.mw_per_port, of_switch)
+    assert (switch.random_share, switch.phase_share, fred.phase_share) == (1, 1, 1)
+    sets, phases, large_sets, large_phases = (f"{100 * (one or 0):.1f} %" for one in shares)
+    for said in (
+        f"the mesh takes {mesh.area_um2 / switch.area_um2:.1f} times the area of the switch",
+        f"routes {sets} of the random flow sets and {phases} of the phases at once",
+        f"routes {large_sets} of the random flow sets and {large_phases} of the phases",
+        f"the interconnect FRED_3 {100 * (fred.random_share or 0):.1f} % and 100 %",
+        f"the mesh takes {small.mw_per_port:.0f} mW per port, and the switch {of_switch:.0f}",
+        f"takes {100 * plain.area_um2 / mesh.area_um2:.0f} % of the area of `mesh+reduction`",
+    ):
+        assert said in TEXT, said
 
 
 @pytest.mark.long  # thousands of cells in each

@@ -26,6 +26,7 @@ from fred_hw.formats.number_format import FORMATS
 from fred_hw.mesh.algorithm import ALGORITHMS as MESH_ALGORITHMS
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.networks.network import NETWORKS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.registry import Registry
 from fred_hw.spec import SwitchSpec
@@ -51,6 +52,7 @@ ESTIMATE = "estimate --topology fred-d --workload"
 REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "number format": (FORMATS, "gen tiny-2 -o out --set format=newcome"),
     "operation": (OPERATIONS, "gen tiny-2 -o out --set operation=newcome"),
+    "network": (NETWORKS, "gen tiny-2 -o out --level switch --set network=newcome"),
     "routing algorithm of a mesh": (
         ROUTINGS,
         f"gen {MESH} --level router -o out --set routing=newcome",

@@ -17,6 +17,8 @@ from fred_hw.fabric_plan import Joint
 from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.plan import DIRECTIONS
+from fred_hw.mesh.reducing.plan import ReducingMesh
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.load import load_wafer
@@ -25,6 +27,7 @@ from fred_hw.wafer.spec import WaferSpec
 from gen.fabric_units import fabric_units
 from gen.mesh_top import mesh_ports, mesh_top
 from gen.ports import Port, module_ports
+from gen.reducing_mesh_top import reducing_mesh_ports, reducing_mesh_top, switches_of
 from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.collectives import compiled
 from testbench.collectives.fabric import Sizes
@@ -65,7 +68,15 @@ def mesh(spec: MeshSpec = MESH, *, endpoints: bool = False) -> Top:
     return Top(spec.name, text, mesh_ports(spec, endpoints=endpoints), kinds)
 
 
+def reducing_mesh() -> Top:
+    spec = ReducingMeshSpec(width=3, height=2, controllers=False, lanes=1)
+    plan = ReducingMesh(spec)
+    kinds = {one.unit_name: module_ports(one) for one in switches_of(plan).values()}
+    return Top(spec.name, reducing_mesh_top(plan), reducing_mesh_ports(plan), kinds)
+
+
 TOPS = [
+    pytest.param(reducing_mesh, id="reducing mesh"),
     pytest.param(wafer, id="wafer"),
     pytest.param(partial(wafer, NARROW), id="with spare ports"),
     pytest.param(mesh, id="mesh"),

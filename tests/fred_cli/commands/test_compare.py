@@ -240,7 +240,9 @@ def test_switches_are_those_of_the_record_in_each_output(fred: Fred, tmp_path: P
     assert status == 0
     record = load_model(NetworkRecord, SHIPPED_NETWORKS)
     for one in record.networks:
-        assert re.search(rf"^ *{one.ports} +{one.network} +{one.area_um2:,.0f} ", out, re.M), one
+        assert re.search(
+            rf"^ *{one.ports} +{re.escape(one.network)} +{one.area_um2:,.0f} ", out, re.M
+        ), one
     found = fred.json(*options)
     shown = [(row["network"], row["ports"], row["latency_ns"]) for row in found["rows"]]
     assert shown == [(one.network, one.ports, one.latency_ns) for one in record.networks]

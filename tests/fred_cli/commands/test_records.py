@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from fred_cli.records.networks import NetworksMeasurement
 from fred_cli.records.registry import ENTRIES
 from fred_cli.records.state import CURRENT, STALE, check, record_path
 from fred_hw.files import FileModel, load_model, validate
 from perfmodel.switch_timing import record as timing
+from perfmodel.switch_timing.networks import NetworkRecord
 from testbench.characterize_mesh import RouterMeasurement
 from testbench.measurement import Measurement
 from tests.fred_cli.fred import Fred
@@ -254,6 +256,31 @@ def test_an_update_replaces_the_record(
     assert (record["seed"], record["minutes"]) == (5, 0.5)
     [row] = [one for one in fred.json("records", "list")["records"] if one["record"] == ROUTER]
     assert (row["minutes"], row["date"]) == (0.5, "2026-01-01")
+
+
+def test_rows_of_unchanged_networks_are_kept(
+    fred: Fred, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = load_model(NetworkRecord, records / "networks-fp16x1.json")
+    hashes = {f"{one.network} of {one.ports} ports": one.verilog_sha256 for one in known.networks}
+    changed = next(iter(hashes))
+    monkeypatch.setattr(NetworksMeasurement, "hashes", lambda _: {**hashes, changed: "0"})
+    monkeypatch.setattr(NetworksMeasurement, "other_inputs", lambda *_: iter(()))
+    row = {**known.networks[0].model_dump(), "area_um2": 1.0, "git_commit": ""}
+    monkeypatch.setattr(NetworksMeasurement, "_measured", lambda *_: row)
+    status, _, err = fred("records", "update", "--changed", "networks-fp16x1")
+    assert status == 0, err
+    first, *others = load_model(NetworkRecord, records / "networks-fp16x1.json").networks
+    assert (first.area_um2, first.verilog_sha256) == (1, "0")
+    kept = [one.model_copy(update={"git_commit": ""}) for one in known.networks[1:]]
+    assert [one.model_copy(update={"git_commit": ""}) for one in others] == kept
+    assert all(one.git_commit for one in others)
+
+
+def test_rows_are_kept_only_where_a_record_has_some(fred: Fred, records: Path) -> None:
+    status, _, err = fred("records", "update", "--changed", ROUTER)
+    wanted = f"error: {ROUTER}: --changed: must be left out for a record without kept rows\n"
+    assert (status, err.splitlines(keepends=True)[-1]) == (2, wanted)
 
 
 def test_only_stale_records_are_updated(

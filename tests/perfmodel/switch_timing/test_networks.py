@@ -1,11 +1,21 @@
 """Tests of perfmodel.switch_timing.networks: the shipped record, and its Pareto front."""
 
+from itertools import permutations
+
 import pytest
 
 from fred_hw.files import load_model
+from fred_hw.mesh.reducing.plan import ReducingMesh
+from fred_hw.mesh.reducing.spec import ReducingMeshSpec
 from fred_hw.spec import SwitchSpec
 from gen.level import LEVELS
-from perfmodel.switch_timing.networks import SHIPPED_NETWORKS, NetworkFigures, NetworkRecord
+from perfmodel.switch_timing.networks import (
+    REDUCING,
+    SHIPPED_NETWORKS,
+    WHOLE,
+    NetworkFigures,
+    NetworkRecord,
+)
 
 LEVEL = {"FRED_3": "interconnect", "FRED_2": "interconnect"}
 SWITCHES = ("FRED_3", "FRED_2", "crossbar", "benes")
@@ -32,6 +42,38 @@ def test_fred_is_smaller_than_the_crossbar_from_eight_ports_on(record: NetworkRe
     assert {n for name, n in areas if name == "mesh"} == {4, 8, 16, 32, 64}
     for n in ports:
         assert ("crossbar", n) not in areas or areas["FRED_3", n] < areas["crossbar", n]
+
+
+def test_whole_switches_are_smaller_than_meshes_whose_routers_reduce(
+    record: NetworkRecord,
+) -> None:
+    found = {(one.network, one.ports): one for one in record.networks}
+    assert {n for name, n in found if name == REDUCING} == {4, 8, 16, 32, 64}
+    assert {n for name, n in found if name == "switch"} == {4, 8}
+    for n in (4, 8):
+        mesh, switch = found[REDUCING, n], found["switch", n]
+        assert mesh.area_um2 > 2 * switch.area_um2
+        assert (mesh.latency_cycles or 0) > (switch.latency_cycles or 0)
+        assert (mesh.random_share or 0) <= (switch.random_share or 0)
+        assert mesh.area_um2 > found["mesh", n].area_um2
+
+
+def test_latency_of_a_mesh_whose_routers_reduce_is_that_of_the_longest_route(
+    record: NetworkRecord,
+) -> None:
+    for one in (one for one in record.networks if one.network == REDUCING):
+        width = {4: 2, 8: 4, 16: 4, 32: 8, 64: 8}[one.ports]
+        fields = {"width": width, "height": one.ports // width, "controllers": False}
+        mesh = ReducingMesh(ReducingMeshSpec(**fields, format=record.format, lanes=record.lanes))
+        cycles = [LEVELS["switch"].latency_cycles(router.spec) for router in mesh.units]
+        routes = [mesh.route(*pair) for pair in permutations(range(one.ports), 2)]
+        longest = max(sum(cycles[link.number] for link in route[1:]) for route in routes)
+        assert one.latency_cycles == longest
+
+
+def test_rows_of_whole_hardware_are_not_on_the_front(record: NetworkRecord) -> None:
+    for n in {one.ports for one in record.networks}:
+        assert not {one.network for one in record.front(n)} & {*WHOLE}
 
 
 def test_a_crossbar_routes_everything_and_fred_3_more_than_fred_2(record: NetworkRecord) -> None:
