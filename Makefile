@@ -52,7 +52,7 @@ bench: $(STAMP) ## measure: routing, generator, wafer, report, traces, link, swi
 	  test -z "$$missed" || { echo "missed a goal, or failed:$$missed"; exit 1; }
 
 attack: $(STAMP) ## attack the hardware with random legal work, and record it; SEED=, MINUTES= (30), or CASE= to repeat a failure
-	$(BIN)/python -m testbench.campaigns.attack $(if $(CASE),--case $(CASE),--seed $(or $(SEED),1) --minutes $(or $(MINUTES),30) --record docs/figures/attacks.json)
+	$(BIN)/python -m testbench.campaigns.attack $(if $(CASE),--case $(CASE),--seed $(or $(SEED),1) --minutes $(or $(MINUTES),30) --record testbench/evidence/records/attacks.json)
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)
@@ -66,7 +66,7 @@ formal: $(STAMP) ## prove properties of the hardware, and refute each for a muta
 	$(BIN)/fred formal --output build/formal/results.json
 
 coverage: $(STAMP) ## measure coverage of the generated Verilog and of cover points, and record it; SEED= (15 minutes)
-	$(BIN)/python -m testbench.coverage.measure --seed $(or $(SEED),1) --record docs/figures/coverage.json
+	$(BIN)/python -m testbench.coverage.measure --seed $(or $(SEED),1) --record testbench/evidence/records/coverage.json
 
 fidelity: $(STAMP) ## print the experiments of docs/explanation/fidelity.md, wafer-model.md and congestion-control.md (9 minutes)
 	$(BIN)/python docs/experiments/readings.py

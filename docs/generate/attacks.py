@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from testbench.campaigns.attack import RECORDS
+from testbench.evidence.summary import ATTACKS, ATTACKS_OMIT, RECORDS, attack_totals
 
 __all__ = ["attacks_page"]
 
@@ -31,33 +31,23 @@ decide how far to trust the Verilog. `make attack` runs new tests and adds an en
 | changing | phases rewritten under load on one switch or two levels |
 
 The entries do not show:
-
-* fabrics of more than nine NPUs, or of more than four ports per switch
-* resets of a mesh, or resets of some endpoints while others work
-* gate-level netlists, or units with different clocks
-* errors that the golden model shares with the hardware
 """
 
 
-def attacks_page(record: Path = RECORDS) -> str:
+def attacks_page(record: Path = RECORDS / ATTACKS) -> str:
     """Return the page of a record."""
     entries = json.loads(record.read_text(encoding="utf-8"))
-    return "\n".join([_HEAD, *_totals(entries), *_entries(entries), ""])
+    omits = (f"* {one}" for one in ATTACKS_OMIT)
+    return "\n".join([_HEAD, *omits, "", *_totals(entries), *_entries(entries), ""])
 
 
 def _totals(entries: list[dict[str, Any]]) -> Iterator[str]:
-    designs = {name for one in entries for name in one["designs"]}
-    cases = sum(sum(one["kinds"].values()) for one in entries)
+    totals = attack_totals(entries)
     yield "## Total"
     yield ""
-    names = ("runs", "minutes", "cases", "designs", "flits", "faults", "resets")
-    yield f"| {' | '.join(names)} | register writes | failures |"
-    yield "| --: " * 9 + "|"
-    minutes = sum(one["minutes"] for one in entries)
-    sums = [sum(one[name] for one in entries) for name in ("flits", "faults", "resets", "writes")]
-    failures = sum(len(one["failures"]) for one in entries)
-    numbers = [len(entries), minutes, cases, len(designs), *sums, failures]
-    yield f"| {' | '.join(f'{number:,}' for number in numbers)} |"
+    yield f"| {' | '.join(totals).replace('writes', 'register writes')} |"
+    yield "|" + " --: |" * len(totals)
+    yield f"| {' | '.join(f'{number:,}' for number in totals.values())} |"
     yield ""
 
 

@@ -1,50 +1,58 @@
-"""Page of the evidence: what was run last, as records in docs/figures state it."""
+"""Page of the evidence: what was run last, as the records of verification state it."""
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .pages import DOCS
+from testbench.evidence.summary import (
+    ATTACKS,
+    COVERAGE,
+    COVERED,
+    NETLIST_MUTANTS,
+    PROOFS,
+    RECORDS,
+    SOURCE_MUTANTS,
+    Score,
+    Summary,
+    counted,
+    netlist_scores,
+    read,
+    share,
+    source_scores,
+    summaries,
+)
+
 from .proofs import plain
 
-__all__ = ["SECTIONS", "evidence_page"]
+__all__ = ["evidence_page"]
 
 _HEAD = """\
 # Evidence
 
 This page lists what was run to verify the hardware, how much of it, and what it does not show. It
 is for readers who decide how far to trust the Verilog. Each section is generated from
-a record in `docs/figures`. The section names the command that repeats the run.
+a record in `testbench/evidence/records`. The section names the command that repeats the run. The
+report (`fred report`) shows summaries of the same records.
 [Verification](verification.md) explains the methods, names the tests of each rule, and has the
 [volume of simulations](verification.md#volume).
 """
 
 
-def _proofs(found: dict[str, Any]) -> Iterator[str]:
+def _proofs(_: Any, methods: Sequence[Summary]) -> Iterator[str]:
     """Yield the section on proven properties."""
-    properties = found["properties"]
     yield "## Proofs"
     yield ""
     yield (
-        f"`make formal` proved {_sum('holds', properties)} of {len(properties)} properties in "
-        f"{_sum('seconds', properties) / 60:.0f} minutes with {_tools(found)}. "
-        "[Proofs](proofs.md) says what each one shows."
+        f"`{methods[0].command}` proves the properties again. [Proofs](proofs.md) says what each "
+        "one shows."
     )
     yield ""
-    yield "| method | properties | depth [cycles] | refuted mutants | does not show |"
-    yield "| --- | --: | --- | --: | --- |"
-    sizes = "other sizes of the unit; timing after synthesis"
-    for method, omits in (
-        ("induction", f"{sizes}; liveness (every packet arrives), unless stated"),
-        ("bounded", f"{sizes}; violations that need more cycles"),
-    ):
-        some = [one for one in properties if one["method"] == method]
-        depths = sorted({one["cycles"] for one in some if one["cycles"]})
-        depth = f"{depths[0]} to {depths[-1]}" if depths else "any"
-        killed = sum(one["killed_after"] is not None for one in some)
-        yield f"| {method} | {len(some)} | {depth} | {killed} | {omits} |"
+    yield "| method | result | run | does not show |"
+    yield "| --- | --- | --- | --- |"
+    for one in methods:
+        method = one.name.partition(": ")[2]
+        yield f"| {method} | {one.result} | {one.run} | {one.omits} |"
     yield ""
     yield from _UNPROVEN
 
@@ -95,37 +103,24 @@ _UNPROVEN = (
 )
 
 
-def _mutants(found: dict[str, Any]) -> Iterator[str]:
+def _mutants(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     """Yield the section on mutants of netlists."""
+    [summary] = said
     units = found["units"]
-    drawn, killed, equivalent = (_sum(name, units) for name in _OUTCOMES)
-    survivors = [(one["unit"], text) for one in units for text in one["survivors"]]
     yield "## Mutants of netlists"
     yield ""
-    yield (
-        f"Yosys drew {drawn} mutants of {len(units)} units. ABC found a violation of a property "
-        f"for {killed} of them. {equivalent} others are proven equivalent to the unit. The score "
-        f"is {_share(killed, drawn - equivalent)}: killed mutants among those that are not proven "
-        "equivalent."
-    )
+    yield summary.result
     yield ""
-    yield f"{_run_of(found)} `make mutation` repeats it, and then tries mutants of the sources."
+    yield (f"{summary.run} `{summary.command}` repeats it, and then tries mutants of the sources.")
     yield ""
     yield "| unit | properties | mutants | killed | equivalent | survived | score |"
     yield "| --- | --- | --: | --: | --: | --: | --: |"
-    for one in units:
-        drawn, killed, equivalent = (one[name] for name in _OUTCOMES)
+    for one, score in zip(units, netlist_scores(found), strict=True):
         properties = ", ".join(f"[{name}](proofs.md#{name})" for name in one["properties"])
-        yield (
-            f"| {plain(one['unit'])} | {properties} | {drawn} | {killed} | {equivalent} "
-            f"| {len(one['survivors'])} | {_share(killed, drawn - equivalent)} |"
-        )
+        yield f"| {plain(score.name)} | {properties} | {_cells(score)} |"
     yield ""
-    yield (
-        "The sample does not show that every change of a unit is noticed. Units without a property "
-        "in the regular tests are not in the sample. For properties proven by induction, the "
-        "search for a violation ends after 30 cycles."
-    )
+    yield summary.omits
+    survivors = [(one["unit"], text) for one in units for text in one["survivors"]]
     if survivors:
         yield ""
         yield "Survivors, each as the options of Yosys' `mutate`:"
@@ -133,91 +128,50 @@ def _mutants(found: dict[str, Any]) -> Iterator[str]:
         yield from (f"* {plain(name)}: `{text}`" for name, text in survivors)
 
 
-def _sources(found: dict[str, Any]) -> Iterator[str]:
+def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     """Yield the section on mutants of sources."""
-    mutants = found["mutants"]
-    outcomes = ("killed", "hung", "survived")
-    counts = Counter((one["area"], one["outcome"]) for one in mutants)
-    total = Counter(one["outcome"] for one in mutants)
+    [summary] = said
     yield "## Mutants of sources"
     yield ""
-    yield (
-        f"cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{len(mutants)} times. {_TRIED[found['near']]} noticed "
-        f"{_share(total['killed'] + total['hung'], len(mutants))} of the changes. "
-        "A mutant is hung if a test did not end."
-    )
+    yield f"{summary.result} A mutant is hung if a test did not end."
     yield ""
-    yield _run_of(found)
+    yield summary.run
     yield ""
     yield "| area | mutants | killed | hung | survived | score |"
     yield "| --- | --: | --: | --: | --: | --: |"
-    for area in dict.fromkeys(one["area"] for one in mutants):
-        killed, hung, survived = (counts[area, outcome] for outcome in outcomes)
-        whole = killed + hung + survived
-        share = _share(killed + hung, whole)
-        yield f"| {area} | {whole} | {killed} | {hung} | {survived} | {share} |"
+    yield from (f"| {score.name} | {_cells(score)} |" for score in source_scores(found))
     yield ""
-    yield (
-        "Equivalence is not proven for sources: a change of a diagnostic text, of a limit that is "
-        "never reached or of a time to wait counts as survived. A survivor may fail in a slow test "
-        "or in a test of another folder."
-    )
-    if total["survived"]:
+    yield summary.omits
+    survivors = [one for one in found["mutants"] if one["outcome"] == "survived"]
+    if survivors:
         yield ""
         yield "Survivors, each as file, line and operator of cosmic-ray:"
         yield ""
-    for one in mutants:
-        if one["outcome"] == "survived":
-            operator = one["operator"].rpartition("/")[2]
-            yield f"* `{one['path']}`, line {one['line']}: `{operator}`"
+    for one in survivors:
+        operator = one["operator"].rpartition("/")[2]
+        yield f"* `{one['path']}`, line {one['line']}: `{operator}`"
 
 
-_TRIED = {
-    True: "The tests of the module and of its folder",
-    False: "The tests of `make test-fast`",
-}
+def _cells(one: Score) -> str:
+    """Return the cells of a score after its name."""
+    return f"{one.mutants} | {one.killed} | {one.neither} | {one.survived} | {one.score}"
 
 
-def _run_of(found: dict[str, Any]) -> str:
-    """Return a sentence on date, time, seed and tools of a run."""
-    tools = ", ".join(f"{name} {version}" for name, version in found["tools"].items())
-    return (
-        f"The run of {found['date']} took {found['seconds'] / 60:.0f} minutes with seed "
-        f"{found['seed']} (fred-hw {found['version']}, {tools})."
-    )
-
-
-_OUTCOMES = ("drawn", "killed", "equivalent")
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def _coverage(found: dict[str, Any]) -> Iterator[str]:
+def _coverage(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     """Yield the section on coverage."""
-    units, points = found["units"], found["points"]
+    [summary] = said
+    rows = counted(found)
     yield "## Coverage"
     yield ""
-    yield (
-        "`make coverage` simulates small designs in Verilator, and counts the executed parts of "
-        f"their generated Verilog. The run of {found['date']} took "
-        f"{_sum('cpu_s', found['runs']) / 60:.0f} minutes of CPU time with seed {found['seed']} "
-        f"({_tools(found)}; sources {found['sources']})."
-    )
+    yield summary.result
+    yield ""
+    yield f"{summary.run} `{summary.command}` repeats it."
     yield ""
     yield "| what is counted | reached | of | share | excluded |"
     yield "| --- | --: | --: | --: | --: |"
-    for kind, meaning in _COUNTED.items():
-        rows = [row[kind] for row in units.values()]
-        reached, places, excluded = (sum(row[k] for row in rows) for k in range(3))
-        share = _share(reached, places)
-        yield f"| {kind}: {meaning} | {reached:,} | {places:,} | {share} | {excluded:,} |"
-    reached = sum(count > 0 for count in points.values())
-    share = _share(reached, len(points))
-    counts = f"{reached:,} | {len(points):,} | {share} | 0"
-    yield f"| cover point: a condition on signals of a unit | {counts} |"
+    for row in rows:
+        counts = f"{row.reached:,} | {row.places:,} | {row.share} | {row.excluded:,}"
+        yield f"| {row.kind}: {row.meaning} | {counts} |"
     yield ""
     yield (
         "Generated Verilog has one `always` block per register and an `assign` for each other net. "
@@ -233,28 +187,17 @@ def _coverage(found: dict[str, Any]) -> Iterator[str]:
         left = ", ".join(found["left_out"])
         yield f"Designs of the regression that this run did not simulate: {left}."
         yield ""
-    yield from _points(points)
+    yield from _points(found["points"])
     yield "Coverage of each unit is the reached share of all places that are not excluded:"
     yield ""
-    yield "| unit | line | branch | toggle |"
-    yield "| --- | --: | --: | --: |"
-    for unit, row in sorted(units.items()):
-        shares = " | ".join(_share(*row[kind][:2]) for kind in _COUNTED)
-        yield f"| {unit} | {shares} |"
+    kinds = list(COVERED)
+    yield f"| unit | {' | '.join(kinds)} |"
+    yield "| --- |" + " --: |" * len(kinds)
+    for unit, row in sorted(found["units"].items()):
+        yield f"| {unit} | {' | '.join(share(*row[kind][:2]) for kind in kinds)} |"
     yield from _not_reached(found)
     yield ""
-    yield (
-        "Coverage does not show that results were right: benches and the golden model check that. "
-        "It does not show units of other designs, other sizes, or combinations of events that are "
-        "not cover points. Gates without a multiplexer have no branches."
-    )
-
-
-_COUNTED = {
-    "line": "an `always` block",
-    "branch": "a side of a conditional expression",
-    "toggle": "a bit of a net that rises, or falls",
-}
+    yield summary.omits
 
 
 def _points(points: dict[str, int]) -> Iterator[str]:
@@ -311,41 +254,32 @@ def _not_reached(found: dict[str, Any]) -> Iterator[str]:
         yield f"| {unit} | {places[unit]} | {', '.join(points.get(unit, ['none']))} |"
 
 
-def _attacks(entries: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the section on constrained-random tests."""
-    cases = sum(sum(one["kinds"].values()) for one in entries)
-    failures = sum(len(one["failures"]) for one in entries)
+def _attacks(_: Any, said: Sequence[Summary]) -> Iterator[str]:
+    """Yield the section on random tests."""
+    [summary] = said
     yield "## Attacks"
     yield ""
+    yield summary.result
+    yield ""
     yield (
-        f"`make attack` tried {cases:,} random legal cases in {_sum('minutes', entries):.0f} "
-        f"minutes. Cases that failed: {failures}. [Attacks](attacks.md) lists the runs, and what "
-        "they do not show."
+        f"{summary.run} `{summary.command}` runs more. [Attacks](attacks.md) lists the runs, and "
+        "what they do not show."
     )
 
 
-def _tools(found: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in found["tools"].items())
-
-
-def _sum(name: str, of: list[dict[str, Any]]) -> Any:
-    return sum(one[name] or 0 for one in of)
-
-
-SECTIONS: dict[str, Callable[[Any], Iterator[str]]] = {
-    "proofs.json": _proofs,
-    "netlist-mutants.json": _mutants,
-    "coverage.json": _coverage,
-    "source-mutants.json": _sources,
-    "attacks.json": _attacks,
+_SECTIONS: dict[str, Callable[[Any, Sequence[Summary]], Iterator[str]]] = {
+    PROOFS: _proofs,
+    NETLIST_MUTANTS: _mutants,
+    COVERAGE: _coverage,
+    SOURCE_MUTANTS: _sources,
+    ATTACKS: _attacks,
 }
-"""What makes the section of each record in docs/figures."""
+"""What makes the section of each record."""
 
 
-def evidence_page(folder: Path = DOCS / "figures") -> str:
+def evidence_page(folder: Path = RECORDS) -> str:
     """Return the page; a record that does not exist has no section."""
-    lines = [_HEAD]
-    for name, section in SECTIONS.items():
-        if (folder / name).exists():
-            lines += [*section(json.loads((folder / name).read_text(encoding="utf-8"))), ""]
+    lines, records = [_HEAD], read(folder)
+    for name, said in summaries(records).items():
+        lines += [*_SECTIONS[name](records[name], said), ""]
     return "\n".join(lines)

@@ -4,13 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from testbench.evidence.summary import PROOFS, RECORDS
 from testbench.formal.verdict import Verdict
-
-from .pages import DOCS
 
 __all__ = ["RESULTS", "plain", "proofs_page"]
 
-RESULTS = DOCS / "figures/proofs.json"
+RESULTS = RECORDS / PROOFS
 """The results, as `fred formal --output` wrote them."""
 
 _HEAD = """\

@@ -42,6 +42,7 @@ from .results import simulation_results, work_folder
 from .shown import all_reduce, find_simulator, shown_folder
 from .study import Question, Study, study
 from .summary import duration, summary
+from .verification import verification
 
 __all__ = ["Made", "build"]
 
@@ -121,6 +122,7 @@ def build(
         "iteration": (3, lambda: _study(asked)),
         "links": (1, lambda: _links(asked)),
         "switch and co-simulation": (3 if given else 13, lambda: _switch(spec, spec_source, given)),
+        "verification": (1, verification),
         **(SECTIONS if evidence else {}),
     }
     page = {"evidence": evidence, "made": made, **_made_all(sections)}
@@ -210,6 +212,7 @@ def _numbers(page: dict[str, Any]) -> dict[str, Any]:
         "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
         "manifest": page["design"].manifest,
         "simulation": page["simulation"],
+        "verification": [asdict(one) for one in page["verified"]],
         **(evidence_numbers(page) if page["evidence"] else {}),
     }
 

@@ -1,6 +1,6 @@
 """Measure coverage of the regression, and record it.
 
-python -m testbench.coverage.measure --record docs/figures/coverage.json
+python -m testbench.coverage.measure --record testbench/evidence/records/coverage.json
 """
 
 import argparse

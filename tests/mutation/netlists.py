@@ -3,7 +3,7 @@
 Yosys draws the mutants with a seed. The score is the share of killed mutants among those that are
 not proven equivalent to the unit. docs/explanation/evidence.md is made from the record of a run:
 
-    python -m tests.mutation.netlists --record docs/figures/netlist-mutants.json
+    python -m tests.mutation.netlists --record testbench/evidence/records/netlist-mutants.json
 """
 
 import json

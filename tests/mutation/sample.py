@@ -6,7 +6,7 @@ of its module first, then on those of its folder, then on all of the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
     python tests/mutation/sample.py --seed 2 --mutants 24 --near \
-        --record docs/figures/source-mutants.json
+        --record testbench/evidence/records/source-mutants.json
 """
 
 import ast

@@ -272,7 +272,7 @@ def test_page_has_the_fastest_algorithm_of_each_collective(evidence: Report) -> 
 
 @pytest.mark.sim
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "tables"), [("report", 4), ("evidence", 13)])
+@pytest.mark.parametrize(("kind", "tables"), [("report", 5), ("evidence", 14)])
 def test_page_needs_no_network_and_is_small(
     request: pytest.FixtureRequest, kind: str, tables: int
 ) -> None:
@@ -362,8 +362,17 @@ CHAPTERS = {
     "evidence": ["evidence"],
     "more": ["hardware", "rtl", "paper", "figures", "algorithms"],
 }
-PUBLISHED = ("question", "price", "training", "switch", "assumptions", "evidence")
-OWN = ("question", "training", "assumptions", "appendix", "switch", "price", "evidence")
+PUBLISHED = ("question", "price", "training", "switch", "assumptions", "verification", "evidence")
+OWN = (
+    "question",
+    "training",
+    "assumptions",
+    "appendix",
+    "switch",
+    "price",
+    "verification",
+    "evidence",
+)
 
 
 def sections(html: str) -> list[str]:

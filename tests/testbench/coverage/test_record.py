@@ -10,7 +10,7 @@ from testbench.coverage.measure import load_points
 from testbench.coverage.point import points_of
 from testbench.coverage.regression import RUNS
 
-RECORD = Path(__file__).parents[3] / "docs/figures/coverage.json"
+RECORD = Path(__file__).parents[3] / "testbench/evidence/records/coverage.json"
 
 
 class _Names(VerilogEmitter):

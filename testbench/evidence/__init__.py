@@ -1,0 +1,1 @@
+"""What was run to verify the hardware: records, and their summary for documentation and report."""
