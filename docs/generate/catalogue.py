@@ -80,6 +80,9 @@ def parts(unit: type[Unit]) -> set[str]:
     lanes = {one.__name__ for one in units() if issubclass(one, LaneUnit)}
     found |= lanes if unit is LaneGroup else set()  # an operation makes them
     found |= {"RouteChoice"} if unit is RouteKeeper else set()  # a mesh routing creates it
+    networks = {"Interconnect", "ReductionCrossbar"}  # a specification chooses one
+    found |= networks if unit.__name__ == "SwitchCore" else set()
+    found |= {"Interconnect"} if unit.__name__ == "Accumulating" else set()
     return found & {one.__name__ for one in units()} - {unit.__name__}
 
 

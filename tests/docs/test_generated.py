@@ -33,6 +33,7 @@ SPECS = [  # each unit of a lane in one
 ]
 SPECS.append(SPECS[0].with_changes(middle_switches=2))  # what only two middle subswitches need
 SPECS.append(SPECS[0].with_changes(network="crossbar"))
+SPECS.append(SPECS[0].with_changes(format="fp16", operation="sum", accumulation="fp32"))
 SPECS.append(SPECS[0].with_changes(endpoint=EndpointSpec(schedule_entries=4)))
 SPECS.append(SPECS[0].with_changes(ports=4))  # a power of two, as Benes networks need
 

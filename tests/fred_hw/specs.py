@@ -7,6 +7,7 @@ from typing import Any
 from fred_hw.datapath.interconnect import Interconnect
 from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.fp32 import FP32
+from fred_hw.formats.number_format import FloatFormat
 from fred_hw.link.message import message_layout
 from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.spec import MeshSpec
@@ -78,8 +79,9 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
     mesh = MESH.with_changes(protocol=spec.protocol, routing="odd_even_adaptive")
     spec = spec.with_changes(protocol=mesh.link.protocol)
-    formats = {"narrow": FP16, "wide": FP32, "given": FP16, "wanted": FP32, "lanes": 2}
-    network = Interconnect(spec=spec.with_changes(format="fp32", lanes=2))
+    formats = {"narrow": FP16, "wide": FP32, "lanes": 2}
+    formats |= dict(zip(("given", "wanted"), _ends(spec), strict=True))
+    network = Interconnect(spec=spec.with_changes(format="fp32", accumulation=None, lanes=2))
     meshes = {"mesh": mesh, "directions": DIRECTIONS}
     return {
         "spec": spec,
@@ -92,6 +94,11 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
         **formats,
         "network": network,
     }
+
+
+def _ends(spec: SwitchSpec) -> tuple[FloatFormat, FloatFormat]:
+    """Return the formats of a conversion: to a narrower one with accumulation, else to a wider."""
+    return (FP32, FP16) if spec.accumulation else (FP16, FP32)
 
 
 def link_flit(flit: Flit) -> dict[str, int]:
