@@ -19,7 +19,14 @@ from .compiler.configuration import Configuration
 from .endpoint_spec import EndpointSpec
 from .file_kinds import SWITCH
 from .files import AUTO, AutoOrInt, Check, FileModel, int_range, name_in, number_range, refused
-from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat, wider_formats
+from .formats.number_format import (
+    FORMATS,
+    OVERFLOWS,
+    WIDE_FORMATS,
+    IntFormat,
+    NumberFormat,
+    wider_formats,
+)
 from .networks.network import NETWORKS
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
@@ -32,6 +39,7 @@ __all__ = [
     "OperationName",
     "OverflowName",
     "SwitchSpec",
+    "WideFormatName",
     "check_accumulation",
     "check_link",
     "check_spec",
@@ -39,6 +47,7 @@ __all__ = [
 ]
 
 FormatName = Annotated[str, name_in(FORMATS)]
+WideFormatName = Annotated[str, name_in(WIDE_FORMATS)]
 OperationName = Annotated[str, name_in(OPERATIONS)]
 NetworkName = Annotated[str, name_in(NETWORKS)]
 OverflowName = Annotated[str, name_in(OVERFLOWS)]
@@ -178,7 +187,7 @@ class SwitchSpec(FileModel):
     format: FormatName = "fp16"
     operation: OperationName = "sum"
     overflow: OverflowName = "saturate"
-    accumulation: Annotated[FormatName | None, Field(examples=["fp32"])] = None
+    accumulation: Annotated[WideFormatName | None, Field(examples=["fp32"])] = None
     lanes: Lanes = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, AutoOrInt(0, 8)] = Field(default=AUTO)

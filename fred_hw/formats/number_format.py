@@ -1,11 +1,20 @@
 """Number formats of floats and integers, and the registry of all formats."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from fred_hw.checks import check_int
 from fred_hw.registry import Registry
 
-__all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat", "wider_formats"]
+__all__ = [
+    "FORMATS",
+    "OVERFLOWS",
+    "WIDE_FORMATS",
+    "FloatFormat",
+    "IntFormat",
+    "NumberFormat",
+    "wider_formats",
+]
 
 OVERFLOWS = ("saturate", "wrap")
 """Behaviour of integer sums beyond the range; saturation depends on the order of addition."""
@@ -172,6 +181,24 @@ NumberFormat = FloatFormat | IntFormat
 
 FORMATS: Registry[NumberFormat] = Registry("fred_hw.formats", "number format")
 """All formats by name."""
+
+
+class _WideFormats(Collection[str]):
+    """Names of formats that contain another one, whatever formats are added later."""
+
+    def __iter__(self) -> Iterator[str]:
+        wide = {name for form in FORMATS.values() for name in wider_formats(form)}
+        return (name for name in FORMATS if name in wide)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == one for one in self)
+
+
+WIDE_FORMATS = _WideFormats()
+"""Names of the formats in which numbers of another format can be accumulated."""
 
 
 def wider_formats(number_format: NumberFormat) -> list[str]:

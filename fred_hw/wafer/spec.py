@@ -11,7 +11,7 @@ from fred_hw.file_kinds import WAFER
 from fred_hw.files import one_of, refused
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.protocol import SHARED_SIZES, ProtocolSpec
-from fred_hw.spec import FormatName, SwitchSpec, check_accumulation
+from fred_hw.spec import SwitchSpec, WideFormatName, check_accumulation
 
 from .tree import SwitchEntry, WaferTree
 
@@ -45,7 +45,7 @@ class WaferSpec(FabricSpec, WaferTree):
     file_kind = WAFER
 
     controllers: Annotated[str, one_of(*CONTROLLERS)] = CONTROLLERS[0]
-    accumulation: Annotated[FormatName | None, Field(examples=["fp32"])] = None
+    accumulation: Annotated[WideFormatName | None, Field(examples=["fp32"])] = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -339,7 +339,7 @@ def test_accumulation_names_the_hardware_and_chooses_its_adders() -> None:
         ("fp16", "bf16", "one of fp32, tf32"),
         ("fp8_e4m3", "fp8_e5m2", "one of fp16, bf16, fp32, tf32"),
         ("fp32", "tf32", "left out"),
-        ("int8", "int16", "left out"),
+        ("int8", "fp32", "left out"),
     ],
 )
 def test_accumulation_must_contain_the_format(format: str, wide: str, allowed: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from fred_hw.ace.scratchpad import AceScratchpad
 from fred_hw.files import FileModel
+from fred_hw.formats.number_format import FORMATS, wider_formats
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
@@ -67,6 +68,11 @@ ALONG: dict[tuple[str, Any], Keys] = {
     ("height", 64): {"width": 1},
     ("height", 1): {"width": 2},
     ("clock_ns", 0.01): {"adder_registers": 1},
+    **{
+        ("accumulation", wide): {"format": narrow}
+        for narrow, one in FORMATS.items()
+        for wide in wider_formats(one)
+    },
     ("planes", 64): {"switches.0.chiplets": 64},
     ("controllers", "endpoints"): {"switches.0.controllers": 1, "switches.0.ports": 3},
 }

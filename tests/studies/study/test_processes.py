@@ -28,6 +28,11 @@ POINTS = 1280
 """Points of ``LONG``: enough to be interrupted after the first commit on a busy machine."""
 
 
+def _heed_interrupts() -> None:
+    """Undo what a shell does to the processes that it runs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(stack: ExitStack, *words: object) -> "subprocess.Popen[str]":
     """Return a process that is ended with the test."""
     process = subprocess.Popen(
@@ -36,6 +41,7 @@ def started(stack: ExitStack, *words: object) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_heed_interrupts,
     )
     stack.enter_context(process)
     stack.callback(process.kill)
