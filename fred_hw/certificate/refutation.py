@@ -8,27 +8,23 @@ therefore need different subswitches at this level or an outer one. Subswitches 
 flows of which each two meet at level 1 take subswitches 0, 1, ... without loss of generality.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any
 
+from .configurations import Flow, flows_of, need
 from .rup import first_gap
-from .trace import need
 
 __all__ = ["Flow", "check_refutation", "clauses_of", "flows_of", "formula"]
 
-Flow = tuple[tuple[int, ...], tuple[int, ...]]
-"""Inputs and outputs."""
 
-
-def check_refutation(data: Mapping[str, Any], phase: str, one: Mapping[str, Any]) -> str:
+def check_refutation(data: Mapping[str, Any], phase: str) -> str:
     """Fail unless flows of a phase cannot be active together on the only unit; say how many.
 
     Parameters
     ----------
-    data, one : mapping
-        The contents of a certificate, and its refutation of the phase, as in
-        ``fred_hw.certificate.file``.
+    data : mapping
+        The contents of a certificate, as ``fred_hw.certificate.file`` describes them.
     phase : str
         Name of the phase.
 
@@ -37,6 +33,7 @@ def check_refutation(data: Mapping[str, Any], phase: str, one: Mapping[str, Any]
     CertificateError
         As :func:`clauses_of`, or the proof has a gap.
     """
+    one = data["refutations"][phase]
     gap = first_gap(clauses_of(data, phase), one["proof"])
     need(gap != len(one["proof"]), "the proof ends without a contradiction")
     need(gap is None, f"clause {gap} of the proof does not follow")
@@ -61,11 +58,6 @@ def clauses_of(data: Mapping[str, Any], phase: str) -> list[list[int]]:
     at_ports = [(tuple(map(ports.get, ins)), tuple(map(ports.get, outs))) for ins, outs in flows]
     [unit] = data["units"].values()
     return formula(at_ports, one["clique"], **unit)
-
-
-def flows_of(said: Iterable[Mapping[str, Sequence[int]]]) -> list[Flow]:
-    """Return flows of a certificate with sorted endpoints."""
-    return [(tuple(sorted(one["inputs"])), tuple(sorted(one["outputs"]))) for one in said]
 
 
 def formula(

@@ -36,7 +36,7 @@ def test_a_wrong_certificate_ends_in_1_and_says_why(fred: Fred, place: Path) -> 
     status, out, err = fred("verify", "c.json")
     assert (status, err) == (1, "")
     wrong, verdict = [line for line in out.splitlines() if "wrong" in line]
-    assert wrong.startswith("pp_forward: wrong; switch: ")
+    assert wrong == "pp_forward: wrong; switch.middle_0 input 0 gets no data"
     assert verdict == "wrong certificate: pp_forward"
     status, out, _ = fred("verify", "c.json", "--json")
     found = json.loads(out)

@@ -15,7 +15,7 @@ from fred_hw.load import load_spec
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import compile_strategy
 
-__all__ = ["HARD", "of_hard", "of_switch", "of_wafer"]
+__all__ = ["HARD", "of_hard", "of_switch", "of_wafer", "of_word"]
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -70,3 +70,14 @@ def of_hard() -> dict[str, Any]:
     """Return the certificate of ``HARD``."""
     flows = [Flow(*sides) for sides in HARD]
     return of_switch(flows, "big-64", ports=32, middle_switches=2)
+
+
+def of_word(word: int, flows: Sequence[Flow], ports: int, middle_switches: int) -> dict[str, Any]:
+    """Return the parts of a certificate that say what a configuration word connects."""
+    said = [{"inputs": flow.inputs, "outputs": flow.outputs} for flow in flows]
+    return {
+        "units": {"switch": {"ports": ports, "middle_switches": middle_switches}},
+        "links": [],
+        "endpoints": [f"switch.{port}" for port in range(ports)],
+        "sets": {"flows": {"flows": said, "words": {"switch": f"{word:#x}"}}},
+    }
