@@ -89,11 +89,16 @@ _UNPROVEN = (
         "(proofs.md#sender-window-wraps)."
     ),
     (
-        "* The composition of these steps is an argument, not a proof: if no message and no packet "
-        "of a round is lost, the oldest packet is acknowledged or retransmitted. Not proven are "
-        "the links in between, the input port that signals a repeated packet, messages that wait "
-        "in a queue of the acknowledger, and that losses end. ABC did not "
-        "find an invariant for acks of flows of any shape in 2 minutes."
+        "* That these steps together repair a flow is searched in a model, and not proven of the "
+        "RTL. [The model](../../testbench/formal/repair.py) has all sources, one switch and all "
+        "destinations of a flow. In [small flows](../../tests/testbench/formal/test_repair.py) all "
+        "states that losses can reach are searched. From each of them every run without a loss "
+        "ends with all packets acknowledged. A switch that leaves out an answer is found. What the "
+        "model's switch answers [is compared with the acknowledger]"
+        "(../../tests/testbench/formal/test_repair_rtl.py). The model has no switches in a row, no "
+        "queues of messages and no wrap of numbers. Not proven are the links in between, the input "
+        "port that signals a repeated packet, and that losses end. ABC did not find an invariant "
+        "for acks of flows of any shape in 2 minutes."
     ),
     (
         "* The CRC in the proof of a link: ABC reached 7 frames in 5 minutes with the CRC of the "
