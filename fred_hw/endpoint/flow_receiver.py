@@ -59,8 +59,7 @@ class FlowReceiver(Unit):
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
         2 to that of a flow which was set before, 1 to ``unknown``.
     Throughput : one flit per cycle in, and out while ``o.ready`` is high; ``i.used`` leaves no
-    space
-        for a packet for at most ``ack_cycles + 1`` cycles.
+        space for a packet for at most ``ack_cycles + 1`` cycles.
     Paths : ``flow`` to ``message``; ``i``, ``flow`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
     """

@@ -42,7 +42,7 @@ class Transmitter(Unit):
         ``o.ready`` is high.
     Paths : ``i.waiting`` to ``i.take``, that, ``message`` and ``o.ready`` to ``message.ready``.
     Reset : forgets what is on the way, link sequence numbers and limits; the neighbour must be
-    reset with it.
+        reset with it.
     """
 
     i: list[Departure] = member(In, lambda u: Departure.signature(u.spec), array=per_class)

@@ -25,8 +25,7 @@ class CircuitCredits(Unit):
     Timing
     ------
     Latency : 1 cycle from ``start`` to ``space`` and ``link_sequence``, 2 to ``owed``; 2 from
-    ``grant``;
-        1 from ``closed`` and ``lost`` to ``space``.
+        ``grant``; 1 from ``closed`` and ``lost`` to ``space``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
     Reset : all space is granted, and the next sequence number is 0.

@@ -73,6 +73,12 @@ def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
         assert entry(unit, name), f"Timing of {unit.__name__} does not say {name}"
 
 
+@EACH
+def test_each_line_of_timing_begins_or_continues_an_entry(unit: type[Unit]) -> None:
+    lines = section(unit, "Timing").splitlines()
+    assert [line for line in lines if not re.match(r"[A-Z]\w+ : |    |$", line)] == []
+
+
 def arguments(unit: type[Unit], spec: SwitchSpec) -> dict[str, Any]:
     """Return what makes a unit, not one of a lane."""
     given = sizes_of_units(spec)
