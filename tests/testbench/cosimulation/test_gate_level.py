@@ -19,10 +19,10 @@ from testbench.formal.sizes import SMALLEST_LINK
 from testbench.sim.runner import SimulationResult
 from tests.synth.libraries import nangate45
 
-pytestmark = [pytest.mark.sim, pytest.mark.slow(25)]
+pytestmark = [pytest.mark.sim, pytest.mark.slow(30)]
 
 LINK = ProtocolSpec(**SMALLEST_LINK)
-ENGINE = EndpointSpec(fsms=1, slots=1, chunk_flits=2, memory_reads=2)
+ENGINE = EndpointSpec(fsms=1, slots=1, chunk_flits=8, memory_reads=2)
 SWITCH = SwitchSpec(ports=2, lanes=1, format="int8", protocol=LINK)
 MESH = MeshSpec(width=2, height=2, lanes=1, format="int8", protocol=LINK)
 
@@ -41,7 +41,7 @@ CASES = {
         cosimulate_endpoint,
         SWITCH.with_changes(endpoint=ENGINE),
         {"flits": 4},
-        ["a_broken_flit_is_retransmitted"],
+        ["a_broken_flit_is_retransmitted", "buffers_are_reduced"],
     ),
     "switch": Case(
         cosimulate_switch,
@@ -65,5 +65,5 @@ def test_outputs_of_a_netlist_are_those_of_its_verilog(
     options = {"tests": case.tests, **case.volume}
     found = compare_with_rtl(case.run, case.spec, tmp_path, synthesize, **options)
     assert (found.rtl.failures, found.netlist.failures, found.difference) == ((), (), "")
-    assert [test.name for test in found.netlist.tests] == case.tests
+    assert {test.name.split("/")[0] for test in found.netlist.tests} == set(case.tests)
     assert found.changes > 300
