@@ -11,12 +11,14 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
+from fred_hw.protocol import KINDS
 from fred_hw.spec import SwitchSpec
 from testbench.agents.endpoint import EndpointPort
-from testbench.agents.line import FaultyLink, Line
+from testbench.agents.line import Fault, FaultyLink, Line, link_faults
 from testbench.agents.measurements import count_flits, record
 from testbench.agents.outputs import start_clock
 from testbench.agents.terminator import connect
+from testbench.models.endpoint import FlitCodec
 from testbench.models.golden import lanes_of, reduction_of, word_of
 from testbench.stimulus.traffic import random_flit
 
@@ -24,6 +26,7 @@ SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 FLIT = SPEC.data_width // 8
 FLITS = int(os.environ.get("FRED_FLITS", "32"))
 ADDRESSES = (5, 9)
+DATA = KINDS.index("data")
 WRITE_CYCLES = 2  # from a word on the bus until the register has it
 SOURCE, RESULT = Buffer(0, FLITS * FLIT), Buffer(FLITS * FLIT, FLITS * FLIT)
 test = cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -198,6 +201,19 @@ async def collectives_pass_faulty_links(dut: Any) -> None:
         line.change = change
     while not change.count:
         await bench.reduce("mp")
+
+
+@test
+async def a_broken_flit_is_retransmitted(dut: Any) -> None:
+    """Break a flit of one endpoint. All packets of the other one are acknowledged in time."""
+    bench = await started(dut)
+    act = link_faults(SPEC.data_width)["bit_of_data"]
+    bench.lines[0].change = Fault(
+        FlitCodec(SPEC), lambda fields: fields["kind"] == DATA, lambda flit: act(bench.rng, flit)
+    )
+    await bench.exchange("mp")
+    for register, counts in (("REWINDS", (True, False)), ("DROPPED", (False, True))):
+        assert tuple([await end.read(register) > 0 for end in bench.ends]) == counts, register
 
 
 @test

@@ -44,6 +44,16 @@ def test_outputs_of_a_netlist_are_those_of_its_verilog(
     assert found.changes > 100
 
 
+@pytest.mark.slow
+def test_one_wrong_cell_is_noticed(tmp_path: Path) -> None:
+    def broken(design: Written) -> str:
+        return mapped(design).replace("  NAND2_X1 ", "  NOR2_X1 ", 1)
+
+    found = compare_with_rtl(cosimulate, SPEC, tmp_path, broken, tests=[TEST], flits=4)
+    assert found.rtl.failures == ()
+    assert found.difference and found.netlist.failures
+
+
 @pytest.mark.parametrize(
     ("record", "difference"),
     [

@@ -22,7 +22,7 @@ LATENCY = "memory_is_read_soon_after_the_command"
 def test_endpoints_pass_their_regression_without_undefined_outputs(tmp_path: Path) -> None:
     run = cosimulate_endpoint(SPEC, tmp_path, outputs=True)
     assert run.failures == ()
-    assert len(run.tests) == 14
+    assert len(run.tests) == 15
     assert run.measurements["endpoint_latency_cycles"] == 14
 
 
