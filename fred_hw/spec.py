@@ -165,8 +165,8 @@ class SwitchSpec(FileModel):
         0.853 is that of the published links. ``adder_registers: auto`` follows it by what was
         measured of adders, and so do the timing constraints; nothing else does.
     only : mapping of str to str, optional
-        The only configurations that the interconnect must support: words in hexadecimal digits by
-        name. It contains nothing that they do not use. `--only` of `fred gen` computes them.
+        The only configurations that the interconnect must support: words like 0x1f by name. It
+        contains nothing that they do not use. `--only` of `fred gen` computes them.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
     endpoint : EndpointSpec
