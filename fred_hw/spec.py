@@ -150,22 +150,23 @@ class SwitchSpec(FileModel):
     accumulation : str, optional
         A wider floating-point format of the lanes between the micro-switches: numbers are widened
         at the inputs of the interconnect, and results rounded at its outputs. Links carry
-        ``format``.
+        ``format``. docs/reference/names.md lists the choices for each format.
     lanes : int
         Numbers in a flit, 1 to 256.
     stage_registers : int
         Pipeline registers at the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
         Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for the fewest that
-        reach ``clock_ns``, or without it for ``Operation.registers`` of the format; the
-        specification then holds this number.
+        reach ``clock_ns``, or without it for ``Operation.registers`` of the format, that of
+        ``accumulation`` if given; the specification then holds this number. Reduction units of
+        endpoints have as many.
     clock_ns : float, optional
         Period [ns] that it is to run with, as a 45 nm library without wires has it, 0.01 to 1000:
         0.853 is that of the published links. ``adder_registers: auto`` follows it by what was
         measured of adders, and so do the timing constraints; nothing else does.
     only : mapping of str to str, optional
-        The only configurations that the interconnect must support: words in hexadecimal digits by
-        name. It contains nothing that they do not use. `--only` of `fred gen` computes them.
+        The only configurations that the interconnect must support: words like 0x1f by name. It
+        contains nothing that they do not use. `--only` of `fred gen` computes them.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
     endpoint : EndpointSpec

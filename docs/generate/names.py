@@ -13,7 +13,7 @@ import click
 
 from fred_cli.cli import cli
 from fred_cli.schemas.file_kind import FILES
-from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
+from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat, wider_formats
 from fred_hw.load import PRESETS, preset_path
 from fred_hw.mesh.algorithm import ALGORITHMS as MESH_ALGORITHMS
 from fred_hw.mesh.routing import ROUTINGS
@@ -144,12 +144,17 @@ def command_table() -> list[str]:
     return table("Commands: `fred_cli/commands/`", titles, commands())
 
 
-def row_of(number_format: NumberFormat) -> tuple[str, str, str]:
-    """Return bits, storage bits and kind of a number format."""
+COLUMNS = ("bits", "storage bits", "kind", "`accumulation`")
+"""Columns of :func:`row_of`."""
+
+
+def row_of(number_format: NumberFormat) -> tuple[str, str, str, str]:
+    """Return the columns of a number format."""
     kind = "float"
     if not isinstance(number_format, FloatFormat):
         kind = "integer" if number_format.signed else "integer without a sign"
-    return str(number_format.bits), str(number_format.storage_bits), kind
+    wider = ", ".join(f"`{name}`" for name in wider_formats(number_format)) or "none"
+    return str(number_format.bits), str(number_format.storage_bits), kind, wider
 
 
 def formats_of(operation: Operation) -> str:
@@ -227,7 +232,7 @@ def names() -> str:
     ]
     sections = [(f"`{name}`", subjects_of(one)) for name, one in SECTIONS.items()]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
-        "Number formats": (FORMATS, ("name", "bits", "storage bits", "kind"), formats),
+        "Number formats": (FORMATS, ("name", *COLUMNS), formats),
         "Networks of a switch": (NETWORKS, ("name", "is"), networks),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Companion files of the Verilog": (COMPANIONS, ("file", "what", "of"), companions),

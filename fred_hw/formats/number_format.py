@@ -79,7 +79,7 @@ class FloatFormat(_Stored):
     padding_below, padding_above : int
         Bits of the storage word below and above the number, which fill it up to 8, 16 or 32 bits.
         Arithmetic ignores the padding of operands and clears that of results. Data that is not
-        reduced keeps its padding.
+        reduced keeps its padding, but conversions of ``accumulation`` clear it.
 
     Attributes
     ----------
@@ -102,7 +102,11 @@ class FloatFormat(_Stored):
         super().__post_init__()
 
     def contains(self, other: "FloatFormat") -> bool:
-        """Return whether this is another format with infinities that has all numbers of one."""
+        """Return whether numbers of another format can be added in this one.
+
+        This one has infinities and all numbers of the other, which are normal here if the biases
+        differ.
+        """
         if not self.has_infinity or self.fraction_bits < other.fraction_bits:
             return False
         more = self.bias - other.bias

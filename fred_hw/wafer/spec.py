@@ -32,7 +32,8 @@ class WaferSpec(FabricSpec, WaferTree):
         Hardware at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``
         like those of NPUs, in front of the memory of a controller.
     accumulation : str, optional
-        A wider floating-point format of the lanes between the micro-switches of each switch.
+        A wider floating-point format of the lanes between the micro-switches of each switch;
+        docs/reference/names.md lists the choices for each format.
 
     Raises
     ------

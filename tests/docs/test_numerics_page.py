@@ -36,3 +36,10 @@ def test_errors_of_wider_sums(printed: Printed) -> None:
             assert cells[2 * at + 1] == f"{100 * order['rounded']:.1f}"
         assert one["accumulated"]["mean_ulps"] < one["tree"]["mean_ulps"]
     assert shown["fp32"]["accumulated"] is None
+
+
+def test_a_format_without_more_bits_of_fraction_rounds_as_before(printed: Printed) -> None:
+    found = printed("numerics l1-12 --set accumulation=tf32")["formats"]
+    shown = {one["format"]: one for one in found}
+    assert shown["fp16"]["accumulated"] == shown["fp16"]["tree"]
+    assert shown["bf16"]["accumulated"]["rounded"] > shown["bf16"]["tree"]["rounded"]
