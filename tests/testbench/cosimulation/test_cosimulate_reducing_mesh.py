@@ -28,9 +28,21 @@ def test_collectives_and_unicasts_pass_a_small_mesh(tmp_path: Path) -> None:
     assert found.measurements["longest_route_cycles"] == 48  # of three routers
 
 
+@pytest.mark.slow(45)
+def test_concurrent_flows_pass_routers_of_all_sizes(tmp_path: Path) -> None:
+    mesh = SMALL.with_changes(width=3, height=3)  # routers of three, four and five ports
+    tests = [
+        "flows_without_common_links_run_at_once",
+        "unicasts_go_between_packets_of_a_collective",
+    ]
+    found = cosimulate_reducing_mesh(mesh, tmp_path, packets=1, tests=tests)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert len(found.tests) == len(tests)
+
+
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("shape", [(3, 2), (1, 3)])
+@pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 3)])
 def test_all_benches_pass(shape: tuple[int, int], tmp_path: Path) -> None:
     mesh = SMALL.with_changes(width=shape[0], height=shape[1])
     found = cosimulate_reducing_mesh(mesh, tmp_path, packets=1)
