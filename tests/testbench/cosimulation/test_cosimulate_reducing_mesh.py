@@ -16,6 +16,9 @@ SMALL = ReducingMeshSpec(
 QUICK = [
     "all_reduce_is_reduced_at_any_router",
     "unicasts_go_between_packets_of_a_collective",
+    "phases_of_a_set_without_a_cycle_run_together",
+    "phases_with_a_cycle_of_waits_stop",
+    "unicasts_on_the_channel_of_turning_trees_stop",
     "lone_flit_takes_as_long_at_every_router_of_a_size",
 ]
 
