@@ -26,6 +26,11 @@ NPUS, ENDS, MOST = MESH.routers, PLAN.addresses, MESH.protocol.packet_flits
 PACKETS = int(os.environ.get("FRED_PACKETS", "4"))
 LATENCY = int(os.environ.get("FRED_LATENCY", "0"))
 ALL = Flow(range(NPUS), range(NPUS))
+_PROTOCOL = MESH.protocol
+PATIENT = _PROTOCOL.head_of_line_timeout_cycles > 8 * _PROTOCOL.timeout_cycles
+"""Whether packets that wait for each other are not dropped while a test watches them."""
+FILLS = _PROTOCOL.window_packets > 2 * _PROTOCOL.buffer_packets
+"""Whether a source can fill the buffers of two links."""
 
 
 def test_on(large: bool) -> Any:
@@ -193,7 +198,7 @@ async def phases_of_a_set_without_a_cycle_run_together(dut: Any) -> None:
     bench.finish()
 
 
-@test_on(NPUS > 2)
+@test_on(NPUS > 2 and PATIENT)
 async def phases_with_a_cycle_of_waits_stop(dut: Any) -> None:
     """Let two phases wait for each other that pass if one begins when the other is over.
 
@@ -217,7 +222,7 @@ async def phases_with_a_cycle_of_waits_stop(dut: Any) -> None:
     await stops(bench)
 
 
-@test_on(min(MESH.width, MESH.height) > 1)
+@test_on(min(MESH.width, MESH.height) > 1 and PATIENT and FILLS)
 async def unicasts_on_the_channel_of_turning_trees_stop(dut: Any) -> None:
     """Fill four links in a circle: trees turn at two corners, and unicasts at the two others."""
     bench = await started(dut)
