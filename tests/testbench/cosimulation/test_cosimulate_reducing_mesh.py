@@ -45,6 +45,17 @@ def test_concurrent_flows_pass_routers_of_all_sizes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
+def test_timeout_ends_a_cycle_of_waits(tmp_path: Path) -> None:
+    protocol = SMALL.protocol.with_changes(head_of_line_timeout_cycles=2048)
+    mesh = SMALL.with_changes(protocol=protocol)
+    tests = ["phases_with_a_cycle_of_waits_stop"]
+    found = cosimulate_reducing_mesh(mesh, tmp_path, packets=2, tests=tests)
+    assert [(test.name, test.message) for test in found.tests if not test.passed] == []
+    assert len(found.tests) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("shape", [(3, 2), (1, 3), (3, 3)])
 def test_all_benches_pass(shape: tuple[int, int], tmp_path: Path) -> None:
     mesh = SMALL.with_changes(width=shape[0], height=shape[1])
