@@ -6,7 +6,7 @@ traffic. The graph is taken from the plan of a fabric, so it has the routes that
 
 Two kinds of waits are not in it. A descriptor may wait for a message of another endpoint: all
 descriptors of a legal program would end on links of their own. A packet of a reduction may wait for
-those of other sources: software keeps one order of bursts (docs/reference/protocol.md).
+those of other sources: ``fred_hw.phase_waits`` adds the phases that are in flight together.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from itertools import pairwise, permutations
 from typing import Any, NamedTuple
 
 from .checks import check_choice
+from .compiler.flows import Flow
 from .fabric_plan import End, FabricPlan
 
 __all__ = ["ACCEPTANCE", "Dependency", "Wait", "WaitGraph", "wait_graph"]
@@ -39,20 +40,23 @@ class Wait(NamedTuple):
     place : End or int
         Sender of the link, or address of the endpoint.
     channel : int, optional
-        Virtual channel of a link queue, by number in its urgency class.
+        Virtual channel of a link queue, by number in its urgency class. Where there are phases, it
+        is the number of the buffer.
+    phase : str, optional
+        Phase of the first packet in a link queue; empty for any unicast.
     """
 
     kind: str
     place: End | int
     channel: int = 0
+    phase: str = ""
 
 
 class Dependency(NamedTuple):
-    """A wait of a cycle, and the message that causes it: its source and destination."""
+    """A wait of a cycle, and the message that causes it, as a flow between addresses."""
 
     wait: Wait
-    source: int
-    destination: int
+    message: Flow
 
 
 class WaitGraph(NamedTuple):
@@ -61,10 +65,10 @@ class WaitGraph(NamedTuple):
     Parameters
     ----------
     edges : mapping
-        For each wait those that it needs, and the source and destination of a message that does.
+        For each wait those that it needs, and a message that does, as a flow between addresses.
     """
 
-    edges: Mapping[Wait, Mapping[Wait, tuple[int, int]]]
+    edges: Mapping[Wait, Mapping[Wait, Flow]]
 
     @property
     def counts(self) -> Counter[str]:
@@ -79,7 +83,7 @@ class WaitGraph(NamedTuple):
         except CycleError as error:
             # Each node of the list is needed by the one after it; the first comes again at the end.
             found = error.args[1][::-1]
-            return [Dependency(one, *self.edges[one][needed]) for one, needed in pairwise(found)]
+            return [Dependency(one, self.edges[one][needed]) for one, needed in pairwise(found)]
         return []
 
 
@@ -101,10 +105,11 @@ def wait_graph(plan: FabricPlan[Any], acceptance: str = "bounded") -> WaitGraph:
         ``acceptance`` is not one of them.
     """
     check_choice("wait_graph acceptance", acceptance, ACCEPTANCE)
-    edges: dict[Wait, dict[Wait, tuple[int, int]]] = {}
-    for pair in permutations(range(plan.addresses), 2):
-        for wait, needed in _of_message(plan, *pair, acceptance):
-            edges.setdefault(wait, {}).setdefault(needed, pair)
+    edges: dict[Wait, dict[Wait, Flow]] = {}
+    for source, destination in permutations(range(plan.addresses), 2):
+        message = Flow((source,), (destination,))
+        for wait, needed in _of_message(plan, source, destination, acceptance):
+            edges.setdefault(wait, {}).setdefault(needed, message)
     return WaitGraph(edges)
 
 

@@ -8,12 +8,14 @@ import click
 from fred_cli.command import Command
 from fred_cli.names import names_in
 from fred_cli.options import InputPath, NameChoice, as_json_option, read_spec, set_option
-from fred_cli.output import print_json, table
+from fred_cli.output import print_json
+from fred_cli.phases_in_flight import check_phases
 from fred_cli.progress import progress
+from fred_cli.waits import cycle_words, print_waits, verdict, waits_of
+from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
     from fred_hw.fabric_plan import FabricPlan
-    from fred_hw.waits import Dependency, Wait
 
 __all__ = ["command"]
 
@@ -31,32 +33,53 @@ _FABRIC = "a mesh or wafer specification"
     help="How endpoints treat a flit that they cannot take: drop it after a bounded time, as the "
     "hardware does (bounded), or hold the link forever (endless).",
 )
+@click.option(
+    "--strategy",
+    help="For a mesh: also consider the phases of a strategy like MP2-DP2-PP2, all in flight "
+    "together, on routers that reduce and multicast (level reducing_mesh).",
+)
+@click.option(
+    "--unicasts",
+    is_flag=True,
+    help="With --strategy: unicasts between all addresses are on the virtual channels of phases.",
+)
 @as_json_option
-def command(fabric: Path, changes: tuple[str, ...], acceptance: str, as_json: bool) -> int:
+def command(
+    fabric: Path,
+    changes: tuple[str, ...],
+    acceptance: str,
+    strategy: str | None,
+    unicasts: bool,
+    as_json: bool,
+) -> int:
     """Look for packets that wait for each other on FABRIC, the YAML file of a wafer or a mesh.
 
     All messages between all addresses are considered, on each route that hardware can take. Urgency
     classes have their own queues and are alike, so one stands for all. Exit status 1 means that
     there is a cycle; its waits are printed.
+
+    With --strategy the graph contains its phases instead, which each NPU begins in one order. If
+    they have a cycle, successive sets of them are printed that have none.
     """
     from fred_hw.waits import wait_graph
 
+    if strategy is not None:
+        if acceptance != "bounded":
+            raise InputError("--acceptance", "", "must be bounded with --strategy, not endless")
+        return check_phases(str(fabric), changes, strategy, unicasts, as_json)
+    if unicasts:
+        raise InputError("--unicasts", "", "must be given with --strategy")
     plan, name = _plan(str(fabric), changes)
     with progress(f"collecting waits of {name}"):
         graph = wait_graph(plan, acceptance)
         cycle = graph.cycle()
-    rows = [
-        (kind, count, sum(len(needs) for one, needs in graph.edges.items() if one.kind == kind))
-        for kind, count in sorted(graph.counts.items())
-    ]
-    steps = [_words(plan, one) for one in cycle]
+    steps = cycle_words(plan, cycle)
     if as_json:
-        keys = ("kind", "nodes", "edges")
-        waits = [dict(zip(keys, row, strict=True)) for row in rows]
-        print_json({"name": name, "acceptance": acceptance, "waits": waits, "cycle": steps})
+        found = {"name": name, "acceptance": acceptance}
+        print_json({**found, "waits": waits_of(graph), "cycle": steps})
     else:
-        table(f"Graph of waits of {name}", ("kind", "nodes", "edges"), rows)
-        print(_verdict(steps))
+        print_waits(name, graph)
+        print(verdict(steps))
     return int(bool(cycle))
 
 
@@ -76,32 +99,3 @@ def _plan(source: str, changes: tuple[str, ...]) -> "tuple[FabricPlan[Any], str]
         check_file_kind(_FABRIC, read_data(Path(source)), source)
     wafer = read_spec(source, changes, load_wafer, _FABRIC)
     return Plane(wafer), wafer.name
-
-
-def _words(plan: "FabricPlan[Any]", found: "Dependency") -> dict[str, str]:
-    """Return a wait of a cycle for output."""
-    has_channels = found.wait.kind == "link queue" and plan.class_channels > 1
-    channel = f", channel {found.wait.channel}" if has_channels else ""
-    return {
-        "waits": f"{found.wait.kind} {_place(plan, found.wait)}{channel}",
-        "message": f"{plan.end_name(found.source)} to {plan.end_name(found.destination)}",
-    }
-
-
-def _place(plan: "FabricPlan[Any]", wait: "Wait") -> str:
-    """Return the name of the place of a wait."""
-    if isinstance(wait.place, int):
-        return plan.end_name(wait.place)
-    kind, number, port = wait.place
-    if kind != "unit":
-        return f"behind {plan.end_name(number)}"
-    unit = plan.units[number]
-    return f"behind port {unit.ports[port]} of {unit.name}"
-
-
-def _verdict(steps: list[dict[str, str]]) -> str:
-    """Return the result in words, with the waits of a cycle."""
-    if not steps:
-        return "no cycle: no packet, send or ack can wait for itself"
-    lines = [f"  {one['waits']} ({one['message']}) waits for" for one in steps]
-    return "\n".join([f"cycle of {len(steps)} waits:", *lines, f"  {steps[0]['waits']}"])

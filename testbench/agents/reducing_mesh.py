@@ -69,10 +69,22 @@ class ReducingMeshBench(SwitchBench):
         flows: Sequence[Flow],
         lengths: Mapping[Flow, Sequence[int]],
     ) -> None:
-        """Send packets of the flows of a phase, with given flits, and expect the golden results.
+        """Send packets of the flows of a phase, with given flits, and expect the golden results."""
+        for npu, packets in self.expect_flows(number, paths, flows, lengths).items():
+            self.ports[npu].send(number, circuit, packets)
 
-        Each NPU sends random numbers.
+    def expect_flows(
+        self,
+        number: int,
+        paths: RouterPaths,
+        flows: Sequence[Flow],
+        lengths: Mapping[Flow, Sequence[int]],
+    ) -> dict[int, Packets]:
+        """Expect the golden results of the flows of a phase.
+
+        Return the packets that each NPU has to send, which are random numbers.
         """
+        to_send: dict[int, Packets] = {}
         for flow in flows:
             sent: dict[int, Packets] = {npu: [] for npu in flow.inputs}
             wanted: dict[int, Packets] = {npu: [] for npu in flow.outputs}
@@ -88,10 +100,10 @@ class ReducingMeshBench(SwitchBench):
                         results[npu].append(word_of(words, self.spec))
                 for npu, flits in results.items():
                     wanted[npu].append(tuple(flits))
-            for npu, packets in sent.items():
-                self.ports[npu].send(number, circuit, packets)
+            to_send |= sent
             for npu, packets in wanted.items():
                 self.want(npu, number, 0, packets)
+        return to_send
 
     async def no_errors(self) -> None:
         """Check that no router reports an error."""

@@ -2,18 +2,22 @@
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import cocotb
+from cocotb.triggers import RisingEdge
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.mesh.reducing.plan import ReducingMesh
 from fred_hw.mesh.reducing.spec import ReducingMeshSpec
-from fred_hw.mesh.reducing.trees import find_trees, router_paths, tree_of
+from fred_hw.mesh.reducing.trees import RouterPaths, find_trees, router_paths, tree_of
 from fred_hw.per_class import per_class
+from fred_hw.phase_waits import PhaseFlow, phase_flow, successive_sets
 from testbench.agents.measurements import record
 from testbench.agents.reducing_mesh import ReducingMeshBench
+from testbench.agents.scoreboard import Packets
 from testbench.stimulus.traffic import random_flows
 
 MESH = ReducingMeshSpec.model_validate_json(os.environ["FRED_MESH"])
@@ -22,8 +26,19 @@ NPUS, ENDS, MOST = MESH.routers, PLAN.addresses, MESH.protocol.packet_flits
 PACKETS = int(os.environ.get("FRED_PACKETS", "4"))
 LATENCY = int(os.environ.get("FRED_LATENCY", "0"))
 ALL = Flow(range(NPUS), range(NPUS))
+_PROTOCOL = MESH.protocol
+PATIENT = _PROTOCOL.head_of_line_timeout_cycles > 8 * _PROTOCOL.timeout_cycles
+"""Whether packets that wait for each other are not dropped while a test watches them."""
+FILLS = _PROTOCOL.window_packets > 2 * _PROTOCOL.buffer_packets
+"""Whether a source can fill the buffers of two links."""
 
-test = cocotb.test(timeout_time=20, timeout_unit="ms")
+
+def test_on(large: bool) -> Any:
+    """Return the decorator of a test, which is skipped unless the mesh is large enough."""
+    return cocotb.test(timeout_time=20, timeout_unit="ms", skip=not large)
+
+
+test = test_on(True)
 
 
 async def started(dut: Any, stall: float = 0.0) -> ReducingMeshBench:
@@ -48,6 +63,61 @@ async def run_phase(
     sizes = {flow: lengths(bench.rng, PACKETS) for flow in flows}
     bench.play_flows(number, circuit, paths, flows, sizes)
     await bench.drain()
+
+
+async def take_part(
+    bench: ReducingMeshBench, npu: int, parts: Sequence[tuple[int, Packets, int]], late: int
+) -> None:
+    """Begin the phases of an NPU some cycles late, each when its part in the one before is over.
+
+    A part has the number of the phase, packets to send, and how many are received at its end.
+    """
+    await bench.cycles(late)
+    port = bench.ports[npu]
+    for number, packets, count in parts:
+        if packets:
+            port.send(number, 0, packets)
+        while not port.done or len(port.received.get((number, 0), ())) < count:
+            await RisingEdge(bench.dut.clk)
+
+
+def run_together(
+    bench: ReducingMeshBench,
+    flows: Sequence[PhaseFlow],
+    paths: Mapping[str, RouterPaths],
+    late: Sequence[int],
+) -> None:
+    """Begin flows on virtual channel 0, in their order at each NPU."""
+    parts: list[list[tuple[int, Packets, int]]] = [[] for _ in range(NPUS)]
+    for phase, own in groupby(flows, lambda one: one.phase):
+        number, among = int(phase), [one.flow for one in own]
+        sizes = {flow: lengths(bench.rng, PACKETS) for flow in among}
+        sent = bench.expect_flows(number, paths[phase], among, sizes)
+        for npu in range(NPUS):
+            before = len(bench.ports[npu].received.get((number, 0), ()))
+            count = before + PACKETS * sum(npu in flow.outputs for flow in among)
+            parts[npu].append((number, sent.get(npu, []), count))
+    for npu, own in enumerate(parts):
+        cocotb.start_soon(take_part(bench, npu, own, late[npu]))
+
+
+async def write_tree(
+    bench: ReducingMeshBench, number: int, flow: Flow, root: int, paths: dict[str, RouterPaths]
+) -> PhaseFlow:
+    """Write a phase of one flow on virtual channel 0, and note its paths."""
+    tree = tree_of(PLAN, flow, root)
+    paths[str(number)] = router_paths(PLAN, [tree])
+    await bench.write_paths(number, 0, paths[str(number)])
+    return phase_flow(PLAN, str(number), 0, flow, tree.flows)
+
+
+async def stops(bench: ReducingMeshBench) -> None:
+    """Check that packets are missing, and that none arrives while all sources send them again."""
+    cycles = 2 * MESH.protocol.timeout_cycles
+    await bench.cycles(cycles)
+    missing = bench.missing()
+    await bench.cycles(cycles)
+    assert bench.missing() == missing > 0
 
 
 @test
@@ -110,6 +180,68 @@ async def unicasts_go_between_packets_of_a_collective(dut: Any) -> None:
     await bench.drain()
     await bench.no_errors()
     bench.finish()
+
+
+@test
+async def phases_of_a_set_without_a_cycle_run_together(dut: Any) -> None:
+    """Run random phases whose NPUs begin at random times, in the sets of the check of waits."""
+    bench = await started(dut, 0.1)
+    paths: dict[str, RouterPaths] = {}
+    flows: list[PhaseFlow] = []
+    for number in range(MESH.protocol.phases):
+        flow = (random_flows(bench.rng, NPUS) or [ALL])[0]
+        flows.append(await write_tree(bench, number, flow, bench.rng.randrange(NPUS), paths))
+    for own in successive_sets(flows):
+        run_together(bench, own, paths, [bench.rng.randrange(300) for _ in range(NPUS)])
+        await bench.drain()
+    await bench.no_errors()
+    bench.finish()
+
+
+@test_on(NPUS > 2)
+async def phases_with_a_cycle_of_waits_stop(dut: Any) -> None:
+    """Let two phases wait for each other that pass if one begins when the other is over.
+
+    The last NPU sends in phase 0 before phase 1. The first NPU begins phase 1 so early that its
+    packet keeps one of phase 0 from the last router, until it is dropped and reported.
+    """
+    bench = await started(dut)
+    first, *_, near, last = [link.number for link in PLAN.route(0, NPUS - 1)[1:]]
+    paths: dict[str, RouterPaths] = {}
+    flows = [
+        await write_tree(bench, number, Flow((source, last), (last,)), last, paths)
+        for number, source in enumerate((near, first))
+    ]
+    late = [0 if npu == first else 400 for npu in range(NPUS)]
+    sets = successive_sets(flows)
+    assert len(sets) == 2
+    for own in sets:
+        run_together(bench, own, paths, late)
+        await bench.drain()
+    run_together(bench, flows, paths, late)
+    if PATIENT:
+        await stops(bench)
+        return
+    await bench.drain(limit=bench.timeout + MESH.protocol.head_of_line_timeout_cycles)
+    assert (await bench.routers[last].access.errors()).raised == ("stuck",)
+
+
+@test_on(min(MESH.width, MESH.height) > 1 and PATIENT and FILLS)
+async def unicasts_on_the_channel_of_turning_trees_stop(dut: Any) -> None:
+    """Fill four links in a circle: trees turn at two corners, and unicasts at the two others."""
+    bench = await started(dut)
+    west, east, low = 0, 1, MESH.width
+    flows = {Flow([east], [low]): low + 1, Flow([low], [east]): west}
+    paths = router_paths(PLAN, [tree_of(PLAN, flow, root) for flow, root in flows.items()])
+    await bench.write_paths(0, 0, paths)
+    count = 4 * MESH.protocol.buffer_packets
+    for circuit in (1, 0):
+        bench.play_flows(0, 0, paths, [*flows], dict.fromkeys(flows, [MOST] * count))
+        bench.unicast(west, low + 1, count, MOST, circuit)
+        bench.unicast(low + 1, west, count, MOST, circuit)
+        if circuit:
+            await bench.drain()
+    await stops(bench)
 
 
 @test

@@ -22,7 +22,7 @@ def closed(graph: WaitGraph) -> list[Dependency]:
     """Return the cycle of a graph, after a check that each of its waits needs the next."""
     found = list(graph.cycle())
     for one, following in zip(found, [*found[1:], *found[:1]], strict=True):
-        assert graph.edges[one.wait][following.wait] == (one.source, one.destination)
+        assert graph.edges[one.wait][following.wait] == one.message
     return found
 
 

@@ -278,7 +278,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "roce run": (("--topology",), ("--cc", "--roce", "--congestion-chart")),
     "presets": ((), ()),
     "verify": ((), ("--output",)),
-    "check-deadlock": ((), ("--set", "--acceptance")),
+    "check-deadlock": ((), ("--set", "--acceptance", "--strategy", "--unicasts")),
     "numerics": ((), ("--set", "--values", "--distribution", "--elements", "--format", "--seed")),
     "examples list": ((), ()),
     "examples copy": ((), ("--output",)),

@@ -1,5 +1,6 @@
 """Tests of `fred check-deadlock`."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,9 +39,47 @@ def test_what_the_rule_of_acceptance_prevents(fred: Fred) -> None:
     assert '"receive queue npu' in out
 
 
+SIZES = ("controllers=false", "width=3", "height=2")
+SMALL = (MESH, *(word for size in SIZES for word in ("--set", size)))
+
+
+def test_phases_with_a_cycle_are_put_into_successive_sets(fred: Fred) -> None:
+    line = "check-deadlock", *SMALL, "--strategy", "MP1-DP4-PP1-EP2"
+    status, out, err = fred(*line)
+    assert (status, err) == (1, "")
+    assert "descriptor npu0, ep_all_reduce (npu0, npu2 to npu0, npu2) waits for" in out
+    *_, first, second = out.splitlines()
+    assert first == "  1: dp_all_reduce (1 flow), ep_all_to_all_1 (4 flows)"
+    assert second == "  2: ep_all_reduce (2 flows)"
+    found = json.loads(fred(*line, "--json")[1])
+    assert [[*one] for one in found["sets"]] == [
+        ["dp_all_reduce", "ep_all_to_all_1"],
+        ["ep_all_reduce"],
+    ]
+
+
+def test_unicasts_on_the_channels_of_phases_can_close_a_cycle(fred: Fred) -> None:
+    line = "check-deadlock", *SMALL, "--strategy", "MP1-DP3-PP2"
+    assert "no cycle" in fred.out(*line)
+    status, out, _ = fred(*line, "--unicasts")
+    assert status == 1
+    assert "unicasts of npu" in out
+
+
+def test_phases_without_trees_are_left_out(fred: Fred) -> None:
+    found = fred.json("check-deadlock", MESH, "--strategy", "MP2-DP5-PP2")
+    assert found["without_trees"] == ["mp_all_reduce", "dp_all_reduce"]
+    assert [[*one] for one in found["sets"]] == [["pp_forward", "pp_backward"]]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        (f"{WAFER} --strategy MP2-DP5-PP2", "--strategy: must be given with a mesh, not "),
+        (f"{MESH} --strategy MP2", "--strategy: must be of the form MP2-DP5-PP2, not 'MP2'"),
+        (f"{MESH} --strategy MP1-DP2-PP1 --set routing=odd_even", "routing: must be xy where"),
+        (f"{MESH} --unicasts", "--unicasts: must be given with --strategy"),
+        (f"{MESH} --strategy MP1-DP2-PP1 --acceptance endless", "--acceptance: must be bounded"),
         ("demo-8", "demo-8: must be a mesh or wafer specification, not the preset of a switch"),
         (
             f"{EXAMPLES}/torus-64.yaml",
