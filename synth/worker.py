@@ -280,9 +280,17 @@ class _Session:
         return list(self.design.module(_id(name)).cells_.values())
 
     def models(self, libraries: Sequence[str], cells: Sequence[str]) -> str:
-        """Return Verilog that does what these cells of Liberty files do."""
+        """Return Verilog that does what these cells of Liberty files do.
+
+        A flip-flop has one register for an output and its inverse, and a clock net of its own.
+        Icarus searches all events on a net for each event that it removes, so its time grows with
+        the square of the flip-flops on a net.
+        """
         self._run(*(f"read_liberty -ignore_miss_func {file}" for file in libraries))
         self._run("select -none", *(f"select -add {cell}" for cell in cells))
+        self._run("opt_merge", "opt_clean -purge")
+        for module in self.design.selected_modules():
+            _buffer_clocks(module)
         self._run("write_verilog -noattr -selected models.v")
         return Path("models.v").read_text(encoding="utf-8")
 
@@ -401,6 +409,18 @@ class _Session:
                 label += "x"
             taken.add(label)
             module.rename(cell, _id(label))
+
+
+def _buffer_clocks(module: Any) -> None:
+    """Insert a buffer before the clock of each flip-flop."""
+    for number, cell in enumerate(list(module.cells_.values())):
+        if not cell.is_builtin_ff() or not cell.hasPort(_id("C")):
+            continue
+        clock = yosys.SigSpec(module.addWire(yosys.IdString(f"$clock_{number}"), 1))
+        buffer = module.addCell(yosys.IdString(f"$buffer_{number}"), yosys.IdString("$_BUF_"))
+        buffer.setPort(_id("A"), cell.getPort(_id("C")))
+        buffer.setPort(_id("Y"), clock)
+        cell.setPort(_id("C"), clock)
 
 
 def _is_written(cell: Any) -> bool:

@@ -90,6 +90,17 @@ def test_models_of_memories_come_from_the_design_of_any_netlist(tmp_path: Path) 
     assert simulated(verilog, tmp_path) == simulated(DESIGN, tmp_path)
 
 
+def test_a_flip_flop_is_one_process_on_a_clock_net_of_its_own(tmp_path: Path) -> None:
+    """A simulator is otherwise slow to elaborate thousands of flip-flops."""
+    models = simulatable(
+        "module top(); DFF_X1 a(); SDFF_X2 b(); endmodule", [], installed(tmp_path)
+    )
+    for kind in ("DFF_X1", "SDFF_X2"):
+        model = models.split(f"module {kind}(")[1].split("endmodule")[0]
+        assert model.count("always @(posedge ") == 1
+        assert "posedge CK" not in model and " = CK;" in model
+
+
 def test_workers_that_map_side_by_side_do_not_share_files(tmp_path: Path) -> None:
     modules = [
         f"module m{k}(input clk, we, input [1:0] a, input [{k}:0] d, output [{k}:0] o);\n"
