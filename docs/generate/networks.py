@@ -27,19 +27,16 @@ COLOURS = {
 
 
 def draw_networks() -> str:
-    """Return the SVG: area per port over latency, a line per network, points by ports.
-
-    Networks without a measured latency are left out.
-    """
+    """Return the SVG: area per port over latency, a line per network, points by ports."""
     record = load_model(NetworkRecord, SHIPPED_NETWORKS)
     title = f"{record.format.upper()}, {record.lanes} lane, {record.library}: area and latency"
-    rows = [one for one in record.networks if one.latency_ns is not None]
-    spans = [_span([one.latency_ns or 1.0 for one in rows])]
+    rows = record.networks
+    spans = [_span([one.latency_ns for one in rows])]
     spans.append(_span([one.area_per_port_um2 for one in rows]))
     front = {one.name for n in {one.ports for one in rows} for one in record.front(n)}
 
     def place(one: NetworkFigures) -> tuple[float, float]:
-        x, y = map(_share, (one.latency_ns or 1.0, one.area_per_port_um2), spans)
+        x, y = map(_share, (one.latency_ns, one.area_per_port_um2), spans)
         return LEFT + x * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y * (HEIGHT - TOP - BOTTOM)
 
     def lines() -> Iterator[str]:

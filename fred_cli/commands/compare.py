@@ -225,8 +225,7 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
         if why:
             print(f"  {', '.join(names)}: {why}")
     for n in ports:
-        front = ", ".join(fronts[n]) or "not all latencies are measured"
-        print(f"  Pareto front of latency, area and clock, {n} ports: {front}")
+        print(f"  Pareto front of latency, area and clock, {n} ports: {', '.join(fronts[n])}")
 
 
 def _algorithms(

@@ -41,15 +41,10 @@ __all__ = ["NetworksMeasurement"]
 _LANES: dict[str, Any] = {"format": "fp16", "lanes": 1}
 _MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
 """Width and height of the mesh of each number of ports."""
-_SIMULATED = {"crossbar": 32}
-"""Most ports whose latency is simulated: Icarus takes 1.1 GB for that, four times as much for
-twice as many ports."""
-_REPLAYED = {"FRED_3": 16, "FRED_2": 32, "crossbar": 16, "benes": 32, REDUCING: 4, "switch": 4}
-"""Most ports whose cells are simulated for power in minutes."""
-_ROUTED = {"FRED_2": 32, "benes": 16}
-"""Most ports for which all searches for a configuration end within a minute."""
-_SWITCHES = 8
-"""Most ports of whole switches, which are mapped in minutes."""
+_SWITCHES = 16
+"""Most ports of whole switches."""
+_SIMULATED_NPUS = 16
+"""Most NPUs of a mesh whose all-reduce is simulated: Icarus takes 5 minutes for 16."""
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
@@ -63,8 +58,7 @@ _DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
 }
 _MAIN = ("adders", "multiplexers", "pipeline")
 _SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
-_UNROUTED: dict[str, Any] = dict.fromkeys(("random_share", "phase_share"))
-_NO_POWER = "power: too many cells to simulate"
+_SLOW = "power: the simulation of an all-reduce takes over 15 minutes"
 _OF_MESH = (
     "flow sets and phases: routers have no configurations, and flows share links in time; power: "
     "an all-reduce is another kind of work; fred power --mesh compares the energy of a reduced byte"
@@ -217,7 +211,7 @@ class NetworksMeasurement(SynthesisMeasurement):
         routes = [plan.route(*pair) for pair in permutations(range(mesh.routers), 2)]
         return {
             "ports": mesh.routers,
-            **self._whole(mesh, "reducing_mesh", work, mesh.routers <= _REPLAYED[REDUCING]),
+            **self._whole(mesh, "reducing_mesh", work, replayed=mesh.routers <= _SIMULATED_NPUS),
             "latency_cycles": max(
                 sum(cycles[plan.units[link.number].spec] for link in route[1:]) for route in routes
             ),
@@ -228,22 +222,22 @@ class NetworksMeasurement(SynthesisMeasurement):
         """Return the figures of a whole switch."""
         return {
             "ports": spec.ports,
-            **self._whole(spec, "switch", work, spec.ports <= _REPLAYED["switch"]),
+            **self._whole(spec, "switch", work),
             "latency_cycles": self._switch_cycles(spec, work / "latency"),
             **_shares(spec.ports, partial(_routes, "interconnect", spec), self.seed),
         }
 
     def _whole(
-        self, spec: SwitchSpec | MeshSpec, level: str, work: Path, replayed: bool
+        self, spec: SwitchSpec | MeshSpec, level: str, work: Path, *, replayed: bool = True
     ) -> dict[str, Any]:
-        """Return area, clock and power of hardware with buffers and links."""
+        """Return area, clock and power of a network."""
         found = self._synthesized(spec, level)
         shown = found.to_dict()
         return {
             **{key: shown[key] for key in _SHOWN},
             "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
             "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
-            "not_measured": "" if replayed else _NO_POWER,
+            "not_measured": "" if replayed else _SLOW,
         }
 
     def _switch_cycles(self, spec: SwitchSpec, work: Path) -> int:
@@ -256,23 +250,11 @@ class NetworksMeasurement(SynthesisMeasurement):
 
     def _measured(self, network: str, level: str, spec: SwitchSpec, work: Path) -> dict[str, Any]:
         """Return the figures of a switch network."""
-        found, ports = self._synthesized(spec, level), spec.ports
-        simulated = ports <= _SIMULATED.get(network, ports)
-        replayed, routed = ports <= _REPLAYED[network], ports <= _ROUTED.get(network, ports)
-        shown = found.to_dict()
-        reasons = {
-            "latency: half as many ports take 1.1 GB in Icarus": simulated,
-            _NO_POWER: replayed,
-            "flow sets and phases: the search for a configuration takes over a minute": routed,
-        }
         return {
-            "ports": ports,
-            **{key: shown[key] for key in _SHOWN},
-            "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
-            "latency_cycles": self._latency_cycles(level, spec, work) if simulated else None,
-            "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
-            **(_shares(ports, partial(_routes, level, spec), self.seed) if routed else _UNROUTED),
-            "not_measured": "; ".join(why for why, measured in reasons.items() if not measured),
+            "ports": spec.ports,
+            **self._whole(spec, level, work),
+            "latency_cycles": self._latency_cycles(level, spec, work),
+            **_shares(spec.ports, partial(_routes, level, spec), self.seed),
         }
 
     def _latency_cycles(self, level: str, spec: SwitchSpec, work: Path) -> int:

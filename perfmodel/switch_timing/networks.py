@@ -26,7 +26,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class NetworkFigures(FileModel):
     """Figures of a network with a number of ports, without wires.
 
-    Figures that take too long to measure are None.
+    Figures that a network does not have are None.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class NetworkFigures(FileModel):
     flip_flops: Count
     memory_bits: Count
     other_share: Share
-    latency_cycles: Count | None
+    latency_cycles: Count
     all_reduce_w: Size | None
     random_share: Share | None
     phase_share: Share | None
@@ -84,17 +84,12 @@ class NetworkFigures(FileModel):
         return None if self.all_reduce_w is None else 1e3 * self.all_reduce_w / self.ports
 
     @property
-    def latency_ns(self) -> float | None:
+    def latency_ns(self) -> float:
         """Latency at the shortest clock [ns]."""
-        return None if self.latency_cycles is None else self.latency_cycles * self.clock_ns
+        return self.latency_cycles * self.clock_ns
 
     def beats(self, other: "NetworkFigures") -> bool:
-        """Whether no figure of latency, area and clock is worse, and one is better.
-
-        Networks of which a latency is not measured cannot be compared.
-        """
-        if self.latency_ns is None or other.latency_ns is None:
-            return False
+        """Whether no figure of latency, area and clock is worse, and one is better."""
         own = self.latency_ns, self.area_um2, self.clock_ns
         others = other.latency_ns, other.area_um2, other.clock_ns
         return own != others and all(a <= b for a, b in zip(own, others, strict=True))
@@ -122,10 +117,7 @@ class NetworkRecord(SynthesizedRecord):
     def front(self, ports: int) -> tuple[NetworkFigures, ...]:
         """Return the networks of a number of ports that no other one beats.
 
-        The result is empty if a latency is not measured. ``WHOLE`` is left out, since its rows
-        include links and buffers.
+        ``WHOLE`` is left out, since its rows include links and buffers.
         """
         found = [one for one in self.networks if one.ports == ports and one.network not in WHOLE]
-        if any(one.latency_ns is None for one in found):
-            return ()
         return tuple(one for one in found if not any(other.beats(one) for other in found))

@@ -27,9 +27,7 @@ def record() -> NetworkRecord:
 
 
 def test_measured_latencies_are_those_of_the_levels(record: NetworkRecord) -> None:
-    found = [one for one in record.networks if one.network in SWITCHES]
-    assert any(one.latency_cycles for one in found)
-    for one in (one for one in found if one.latency_cycles is not None):
+    for one in (one for one in record.networks if one.network in SWITCHES):
         spec = SwitchSpec(ports=one.ports, format=record.format, lanes=record.lanes)
         level = LEVELS[LEVEL.get(one.network, one.network)]
         assert one.latency_cycles == level.latency_cycles(spec), one
@@ -41,7 +39,7 @@ def test_fred_is_smaller_than_the_crossbar_from_eight_ports_on(record: NetworkRe
     assert ports == {8, 16, 32, 64}
     assert {n for name, n in areas if name == "mesh"} == {4, 8, 16, 32, 64}
     for n in ports:
-        assert ("crossbar", n) not in areas or areas["FRED_3", n] < areas["crossbar", n]
+        assert areas["FRED_3", n] < areas["crossbar", n]
 
 
 def test_whole_switches_are_smaller_than_meshes_whose_routers_reduce(
@@ -53,7 +51,7 @@ def test_whole_switches_are_smaller_than_meshes_whose_routers_reduce(
     for n in (4, 8):
         mesh, switch = found[REDUCING, n], found["switch", n]
         assert mesh.area_um2 > 2 * switch.area_um2
-        assert (mesh.latency_cycles or 0) > (switch.latency_cycles or 0)
+        assert mesh.latency_cycles > switch.latency_cycles
         assert (mesh.random_share or 0) <= (switch.random_share or 0)
         assert mesh.area_um2 > found["mesh", n].area_um2
 
@@ -82,9 +80,7 @@ def test_a_crossbar_routes_everything_and_fred_3_more_than_fred_2(record: Networ
         for one in record.networks
         if one.random_share is not None and one.phase_share is not None
     }
-    ports = [n for n in (4, 8, 16, 32, 64) if all((name, n) in found for name in SWITCHES)]
-    assert {4, 8} <= {*ports}
-    for n in ports:
+    for n in (4, 8, 16, 32, 64):
         three, two, crossbar, benes = (found[name, n] for name in SWITCHES)
         assert crossbar == (1, 1)
         assert 1 >= three[0] >= two[0]
@@ -102,16 +98,10 @@ def test_a_network_beats_another_one_if_no_figure_is_worse(record: NetworkRecord
     assert not one.beats(one)
     assert not changed(one, area_um2=1.0, latency_cycles=99).beats(one)
     assert not changed(one, area_um2=1.0, clock_ns=99.0).beats(one)
-    unknown = changed(one, latency_cycles=None)
-    assert not unknown.beats(one)
-    assert not changed(unknown, area_um2=one.area_um2 - 1).beats(one)
-    assert not changed(one, area_um2=one.area_um2 - 1).beats(unknown)
-    only = record.model_copy(update={"networks": (unknown, one)})
-    assert only.front(one.ports) == ()
 
 
 def test_what_is_missing_has_a_reason(record: NetworkRecord) -> None:
-    keys = ("latency_cycles", "all_reduce_w", "random_share", "phase_share")
+    keys = ("all_reduce_w", "random_share", "phase_share")
     for one in record.networks:
         assert any(getattr(one, key) is None for key in keys) == bool(one.not_measured), one.name
 
