@@ -52,12 +52,12 @@ def check_phases(
         print_json(said)
     else:
         print_waits(strategy, graph)
-        print(verdict(steps))
+        print(verdict(steps, "packet or descriptor of these phases"))
         if steps:
             print("successive sets without a cycle, if unicasts are on other virtual channels:")
             print("\n".join(f"  {n}: {_text(own)}" for n, own in enumerate(sets, 1)))
         if without:
-            print(f"left out, as trees of their flows share links: {', '.join(without)}")
+            print(f"left out, without trees that share no link: {', '.join(without)}")
     return int(bool(steps))
 
 

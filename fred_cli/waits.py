@@ -62,9 +62,9 @@ def _place(plan: "FabricPlan[Any]", wait: "Wait") -> str:
     return f"behind port {unit.ports[port]} of {unit.name}"
 
 
-def verdict(steps: list[dict[str, str]]) -> str:
-    """Return the result in words, with the waits of a cycle."""
+def verdict(steps: list[dict[str, str]], what: str) -> str:
+    """Return the result in words, with the waits of a cycle, or what cannot wait for itself."""
     if not steps:
-        return "no cycle: no packet, send or ack can wait for itself"
+        return f"no cycle: no {what} can wait for itself"
     lines = [f"  {one['waits']} ({one['message']}) waits for" for one in steps]
     return "\n".join([f"cycle of {len(steps)} waits:", *lines, f"  {steps[0]['waits']}"])

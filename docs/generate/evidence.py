@@ -63,7 +63,7 @@ _UNPROVEN = (
     (
         "* Progress of a flow after any loss, as one property. Models of source, acknowledger and "
         "destination together were tried in bounded searches of 40 to 104 cycles, which did not "
-        "end in 4 minutes. Instead, each unit on the way of a repair has a property of its own, "
+        "end in 4 minutes. Instead, each unit that takes part in a repair has its own property, "
         "for the smallest legal sizes:"
     ),
     (
@@ -89,12 +89,13 @@ _UNPROVEN = (
         "(proofs.md#sender-window-wraps)."
     ),
     (
-        "* That these steps together repair a flow is searched in a model, and not proven of the "
-        "RTL. [The model](../../testbench/formal/repair.py) has all sources, one switch and all "
-        "destinations of a flow. In [small flows](../../tests/testbench/formal/test_repair.py) all "
-        "states that losses can reach are searched. From each of them every run without a loss "
-        "ends with all packets acknowledged. A switch that leaves out an answer is found. What the "
-        "model's switch answers [is compared with the acknowledger]"
+        "* The RTL is not proven to complete a flow by these steps together. [A model]"
+        "(../../testbench/formal/repair.py) shows it for "
+        "[small flows](../../tests/testbench/formal/test_repair.py). It has all sources, one "
+        "switch and all destinations of a flow. The search visits all states that losses can "
+        "reach. From each of them every run without further losses ends with all packets "
+        "acknowledged. The search also finds the fault if the switch leaves out an answer. The "
+        "answers of the switch are [compared with the RTL of the acknowledger]"
         "(../../tests/testbench/formal/test_repair_rtl.py). The model has no switches in a row, no "
         "queues of messages and no wrap of numbers. Not proven are the links in between, the input "
         "port that signals a repeated packet, and that losses end. ABC did not find an invariant "

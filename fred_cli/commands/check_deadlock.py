@@ -35,13 +35,14 @@ _FABRIC = "a mesh or wafer specification"
 )
 @click.option(
     "--strategy",
-    help="For a mesh: also consider the phases of a strategy like MP2-DP2-PP2, all in flight "
+    help="For a mesh: consider the phases of a strategy like MP2-DP2-PP2 instead, all in flight "
     "together, on routers that reduce and multicast (level reducing_mesh).",
 )
 @click.option(
     "--unicasts",
     is_flag=True,
-    help="With --strategy: unicasts between all addresses are on the virtual channels of phases.",
+    help="With --strategy: also consider unicasts between all addresses, on the virtual channels "
+    "of the phases.",
 )
 @as_json_option
 def command(
@@ -58,8 +59,9 @@ def command(
     classes have their own queues and are alike, so one stands for all. Exit status 1 means that
     there is a cycle; its waits are printed.
 
-    With --strategy the graph contains its phases instead, which each NPU begins in one order. If
-    they have a cycle, successive sets of them are printed that have none.
+    With --strategy, the phases of the strategy are considered instead, and each NPU begins them in
+    the same order. If there is a cycle, successive sets of phases without one are printed. Phases
+    without trees are left out and listed.
     """
     from fred_hw.waits import wait_graph
 
@@ -79,7 +81,7 @@ def command(
         print_json({**found, "waits": waits_of(graph), "cycle": steps})
     else:
         print_waits(name, graph)
-        print(verdict(steps))
+        print(verdict(steps, "packet, send or ack"))
     return int(bool(cycle))
 
 

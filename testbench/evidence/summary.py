@@ -206,7 +206,7 @@ def _proofs(found: Mapping[str, Any]) -> list[Summary]:
     sizes = "other sizes of the unit; timing after synthesis"
     methods = {
         "induction": f"{sizes}; liveness (every packet arrives), unless stated",
-        "bounded": f"{sizes}; violations that need more cycles",
+        "bounded": f"{sizes}; violations that need more cycles, if the unit has feedback",
     }
     rows: list[Summary] = []
     for method, omits in methods.items():
@@ -217,7 +217,7 @@ def _proofs(found: Mapping[str, Any]) -> list[Summary]:
         depth = f"in {depths[0]} to {depths[-1]} cycles" if depths else "in any number of cycles"
         result = (
             f"{proven} of {len(some)} properties hold {depth}. "
-            f"As they must, {refuted} of them were refuted for a broken unit (mutant)."
+            f"{refuted} of them were also checked on a broken unit (mutant), and refuted there."
         )
         seconds = sum(one["seconds"] for one in some)
         run = f"These searches took {_minutes(seconds)} ({_tools(found)})."

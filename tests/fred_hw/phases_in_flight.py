@@ -103,9 +103,7 @@ def _replaced(counts: Counts, number: int, own: tuple[int, ...]) -> Counts:
     return (*counts[:number], own, *counts[number + 1 :])
 
 
-def stuck_states(
-    flows: Sequence[PhaseFlow], packets: int, depth: int = 1, most: int = 100_000
-) -> tuple[int, int]:
+def stuck_states(flows: Sequence[PhaseFlow], packets: int, depth: int = 1) -> tuple[int, int]:
     """Return the number of states found, and of those in which nothing can move before the end.
 
     Parameters
@@ -114,12 +112,10 @@ def stuck_states(
         Flows of all phases, in the order in which each NPU begins them.
     packets, depth : int
         Packets of each source of a flow, and of each queue.
-    most : int
-        Number of states at which the search ends.
     """
     search = _Search(flows, packets, depth)
     found, waiting, stuck = {search.first}, [search.first], 0
-    while waiting and len(found) < most:
+    while waiting:
         state = waiting.pop()
         after = [*search.after(state)]
         stuck += not after and not search.over(state)

@@ -226,8 +226,9 @@ def smallest_ack_is_kept(c: Harness, u: Any) -> None:
 
 @prove(
     lambda: Acknowledger(spec=SPEC),
-    shows="The same for any number of acks and repeated packets, in a flow from one port to "
-    "another.",
+    shows="Acks of outputs are kept, for any number of acks and repeated packets, in a flow from "
+    "one port to another. A repeated packet is answered by the latest ack, and an ack that "
+    "advances is sent to the input.",
     omits="flows of several outputs; nacks and acks of other phases and generations; messages that "
     "wait; restarts; other numbers of ports and phases; numbers of more than 3 bits",
     mutant=acks_one_less,
