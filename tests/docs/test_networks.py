@@ -5,16 +5,21 @@ from xml.etree import ElementTree
 import pytest
 
 from docs.generate.networks import HEIGHT, LEFT, WIDTH, draw_networks
+from fred_hw.adder_delays import REFERENCE_NS
 from fred_hw.files import load_model
 from perfmodel.switch_timing.networks import REDUCING, SHIPPED_NETWORKS, NetworkRecord
 
 from .pages import ROOT
 from .printed import Printed
+from .test_tables import rows
 
 PAGE = "docs/explanation/hardware.md"
 TEXT = " ".join((ROOT / PAGE).read_text("utf-8").split())
 MAIN = ("adders", "multiplexers", "pipeline")
 SVG = "{http://www.w3.org/2000/svg}"
+AT_FULL_EFFORT = {name: figures for name, *figures in rows(PAGE, "### Networks at full effort")}
+SWITCH = "small-4 --set ports=8 --set lanes=1"
+ROUTER = "small-4 --set ports=5 --set lanes=1 --level switch"
 
 
 def test_each_network_has_a_point_which_is_filled_on_the_front() -> None:
@@ -31,13 +36,17 @@ def test_each_network_has_a_point_which_is_filled_on_the_front() -> None:
 
 def test_text_beside_the_table_has_the_figures_of_the_record() -> None:
     record = load_model(NetworkRecord, SHIPPED_NETWORKS)
-    fred, crossbar, benes = (
-        next(one for one in record.networks if (one.network, one.ports) == (name, 8))
-        for name in ("FRED_3", "crossbar", "benes")
-    )
-    assert benes.random_share is not None
+    found = {(one.network, one.ports): one for one in record.networks}
+    fred, crossbar, benes = (found[name, 8] for name in ("FRED_3", "crossbar", "benes"))
+    large, other = found["FRED_3", 64], found["crossbar", 64]
+    assert benes.random_share is not None and large.mw_per_port and other.mw_per_port
+    assert fred.random_share == crossbar.random_share == 1
     for said in (
         f"FRED_3 takes {100 * fred.area_um2 / crossbar.area_um2:.0f} % of the crossbar's area.",
+        (
+            f"FRED_3 takes {100 * large.area_um2 / other.area_um2:.0f} % of the area and "
+            f"{100 * large.mw_per_port / other.mw_per_port:.0f} % of the power."
+        ),
         f"The Benes network is {100 * (1 - benes.area_um2 / fred.area_um2):.0f} % smaller",
         f"takes {benes.latency_cycles} cycles rather than {fred.latency_cycles}",
         f"routes {100 * benes.random_share:.1f} % of the random flow sets",
@@ -50,8 +59,8 @@ def test_text_has_the_figures_of_a_mesh_whose_routers_reduce() -> None:
     record = load_model(NetworkRecord, SHIPPED_NETWORKS)
     found = {(one.network, one.ports): one for one in record.networks}
     mesh, switch, plain = (found[name, 8] for name in (REDUCING, "switch", "mesh"))
-    large, fred, small = found[REDUCING, 64], found["FRED_3", 64], found[REDUCING, 4]
-    of_switch = found["switch", 4].mw_per_port
+    large, fred, small = found[REDUCING, 64], found["FRED_3", 64], found[REDUCING, 16]
+    of_switch = found["switch", 16].mw_per_port
     shares = mesh.random_share, mesh.phase_share, large.random_share, large.phase_share
     assert None not in (*shares, fred.random_share, small.mw_per_port, of_switch)
     assert (switch.random_share, switch.phase_share, fred.phase_share) == (1, 1, 1)
@@ -86,3 +95,44 @@ def test_networks_of_more_lanes(printed: Printed, options: str, area: str, share
     other = sum(one["share"] for one in found["classes"] if one["name"] not in MAIN)
     assert area.format(found["gate_equivalents"] / 1e3) in TEXT
     assert share.format(100 * other) in TEXT
+
+
+@pytest.mark.parametrize(
+    ("row", "options"),
+    [
+        pytest.param(
+            "FRED_2, 8 ports", f"{SWITCH} --set middle_switches=2", marks=pytest.mark.slow(30)
+        ),
+        *(
+            pytest.param(row, options, marks=pytest.mark.long)  # minutes each
+            for row, options in (
+                ("FRED_3, 8 ports", SWITCH),
+                ("crossbar, 8 ports", f"{SWITCH} --level crossbar"),
+                ("Benes network, 8 ports", f"{SWITCH} --level benes"),
+                ("whole switch of 5 ports around FRED_3", ROUTER),
+                (
+                    "the same around a crossbar: a router that multicasts and reduces",
+                    f"{ROUTER} --set network=crossbar",
+                ),
+                (
+                    "router of the 5 x 4 mesh, which does neither",
+                    "examples/mesh-5x4.yaml --set format=fp16 --set lanes=1 --level router",
+                ),
+            )
+        ),
+    ],
+)
+def test_networks_at_full_effort(printed: Printed, row: str, options: str) -> None:
+    found = printed(f"synth {options} --liberty nangate45 --effort clock")
+    area, clock = AT_FULL_EFFORT[row]
+    # Names of nets alone move area and clock by a few percent.
+    assert found["area_um2"] == pytest.approx(float(area.replace(",", "")), rel=0.04)
+    assert found["clock_ns"] == pytest.approx(float(clock), rel=0.08)
+
+
+def test_all_networks_meet_the_reference_clock_at_full_effort() -> None:
+    assert len(AT_FULL_EFFORT) == 7
+    assert max(float(clock) for _, clock in AT_FULL_EFFORT.values()) < REFERENCE_NS
+    areas = {row: float(area.replace(",", "")) for row, (area, _) in AT_FULL_EFFORT.items()}
+    share = areas["FRED_3, 8 ports"] / areas["crossbar, 8 ports"]
+    assert f"At full effort FRED_3 takes {100 * share:.0f} % of the crossbar's area" in TEXT
