@@ -14,7 +14,7 @@ from .parts import with_part
 __all__ = ["HARDWARE_PAGE", "draw_networks", "networks_page"]
 
 HARDWARE_PAGE = Path(__file__).parents[1] / "explanation/hardware.md"
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 400, 70, 44, 56, 90
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 780, 400, 70, 44, 56, 230
 COLOURS = {
     "FRED_3": "#0072b2",
     "FRED_2": "#56b4e9",
@@ -24,6 +24,8 @@ COLOURS = {
     "mesh+reduction": "#cc79a7",
     "switch": "#8c6d1f",
 }
+BELOW = ("benes", "mesh", "switch")
+"""Networks whose labels are below their points, as other points are above."""
 
 
 def draw_networks() -> str:
@@ -40,20 +42,24 @@ def draw_networks() -> str:
         return LEFT + x * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y * (HEIGHT - TOP - BOTTOM)
 
     def lines() -> Iterator[str]:
-        for name, colour in COLOURS.items():
+        for row, (name, colour) in enumerate(COLOURS.items()):
             own = [one for one in rows if one.network == name]
-            if not own:
-                continue
             path = " ".join("{:.1f},{:.1f}".format(*place(one)) for one in own)
             yield f'<polyline points="{path}" fill="none" stroke="{colour}"/>'
             for one in own:
                 x, y = place(one)
                 fill = colour if one.name in front else "white"
                 yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}"/>'
-                text = f"{one.ports}: {one.clock_ns:.3f} ns"
-                yield f'<text x="{x + 8:.1f}" y="{y + 14:.1f}" font-size="10">{text}</text>'
-            x, y = place(own[-1])
-            yield f'<text x="{x + 8:.1f}" y="{y - 4:.1f}" fill="{colour}">{escape(name)}</text>'
+                x, y, side = (x + 7, y + 13, "start") if name in BELOW else (x - 7, y - 4, "end")
+                yield (
+                    f'<text x="{x:.1f}" y="{y:.1f}" font-size="10" text-anchor="{side}">'
+                    f"{one.ports}</text>"
+                )
+            clocks = dict.fromkeys(f"{edge([x.clock_ns for x in own]):.3f}" for edge in (min, max))
+            yield (
+                f'<text x="{WIDTH - RIGHT + 16}" y="{TOP + 30 + 22 * row}" fill="{colour}">'
+                f"{escape(name)}: {' to '.join(clocks)} ns</text>"
+            )
 
     return "\n".join(
         [
@@ -64,6 +70,7 @@ def draw_networks() -> str:
             ),
             '<rect width="100%" height="100%" fill="white"/>',
             f'<text x="{LEFT}" y="22" font-weight="bold">{escape(title)}</text>',
+            f'<text x="{WIDTH - RIGHT + 16}" y="{TOP + 6}">network: shortest clock</text>',
             *_axes(*spans),
             *lines(),
             "</svg>\n",
@@ -104,7 +111,12 @@ def _axes(latencies: _Span, areas: _Span) -> Iterator[str]:
     middle = (LEFT + right) / 2
     yield (
         f'<text x="{middle:g}" y="{bottom + 40}" text-anchor="middle">latency at the shortest '
-        "clock [ns]; filled: on the Pareto front of latency, area and clock of its ports</text>"
+        "clock [ns]</text>"
+        f'<text x="{WIDTH - RIGHT + 16}" y="{bottom - 66}" font-size="11">numbers: ports</text>'
+        f'<text x="{WIDTH - RIGHT + 16}" y="{bottom - 48}" font-size="11">filled: on the Pareto '
+        "front of</text>"
+        f'<text x="{WIDTH - RIGHT + 16}" y="{bottom - 34}" font-size="11">latency, area and clock '
+        "of its ports</text>"
     )
     up = (TOP + bottom) / 2
     yield (
