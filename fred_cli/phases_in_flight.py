@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fred_hw.errors import InputError
@@ -27,14 +28,18 @@ def check_phases(
     source, changes, strategy, unicasts, as_json
         As given on the command line; the source is a mesh.
     """
+    from fred_cli.name_kinds import check_name
     from fred_hw.compiler.placement import Strategy
+    from fred_hw.files import read_data
     from fred_hw.mesh.load import is_mesh
     from fred_hw.mesh.reducing.phases import phases_on_trees
     from fred_hw.mesh.reducing.plan import ReducingMesh
     from fred_hw.mesh.reducing.spec import load_reducing_mesh
     from fred_hw.phase_waits import phase_graph, successive_sets, unicasts_of
 
+    check_name(source, "a mesh specification")
     if not is_mesh(source):
+        read_data(Path(source))  # a missing file is named first
         raise InputError("--strategy", "", f"must be given with a mesh, not {source}")
     plan = ReducingMesh(read_spec(source, changes, load_reducing_mesh))
     with checked("--strategy"):

@@ -112,7 +112,7 @@ class _Fabric:
         code = self.codes.get(port, 0)
         if code == 0 or port in self.used:
             return self.used.get(port, ())
-        self.used[port] = ()  # for a loop
+        self.used[port] = ()  # until it is found, which ends a loop
         if f"{path} input {number}" in self.codes:
             found = self._leaving(f"{path}.middle_{code - 1}", number // 2, units)
         else:

@@ -22,9 +22,14 @@ def phases_on_trees(mesh: ReducingMesh, strategy: Strategy) -> tuple[list[PhaseF
     ValueError
         The strategy has more workers than there are NPUs.
     """
+    if strategy.workers > mesh.npus:
+        raise ValueError(
+            f"strategy {strategy} must have at most as many workers as the mesh has NPUs "
+            f"({mesh.npus}), not {strategy.workers}"
+        )
     found: list[PhaseFlow] = []
     without: list[str] = []
-    for name, flows in phases(strategy, ports=mesh.npus).items():
+    for name, flows in phases(strategy).items():
         trees = find_trees(mesh, flows)
         if trees is None:
             without.append(name)

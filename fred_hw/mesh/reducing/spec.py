@@ -32,7 +32,7 @@ class ReducingMeshSpec(MeshSpec):
     @model_validator(mode="after")
     def _has_tables(self) -> Self:
         if self.routing != "xy":
-            what = "where routers reduce, as their tables know no sources"
+            what = "where routers reduce, as their route tables have no source address"
             raise refused(f"routing: must be xy {what}, not {self.routing}")
         return self
 

@@ -76,6 +76,8 @@ def test_phases_without_trees_are_left_out(fred: Fred) -> None:
     ("line", "message"),
     [
         (f"{WAFER} --strategy MP2-DP5-PP2", "--strategy: must be given with a mesh, not "),
+        ("none.yaml --strategy MP1-DP2-PP1", "none.yaml: must be an existing file"),
+        (f"{MESH} --strategy MP5-DP5-PP1", "as many workers as the mesh has NPUs (20), not 25"),
         (f"{MESH} --strategy MP2", "--strategy: must be of the form MP2-DP5-PP2, not 'MP2'"),
         (f"{MESH} --strategy MP1-DP2-PP1 --set routing=odd_even", "routing: must be xy where"),
         (f"{MESH} --unicasts", "--unicasts: must be given with --strategy"),
