@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from testbench.evidence.equivalent import outcome, reason
 from testbench.evidence.summary import (
     ATTACKS,
     COVERAGE,
@@ -139,28 +140,38 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     [summary] = said
     yield "## Mutants of sources"
     yield ""
-    yield f"{summary.result} A mutant is hung if a test did not end."
+    yield f"{summary.result} A mutant with which a test does not end is killed, too."
     yield ""
     yield summary.run
     yield ""
-    yield "| area | mutants | killed | hung | survived | score |"
+    yield "| area | mutants | killed | equivalent | survived | score |"
     yield "| --- | --: | --: | --: | --: | --: |"
     yield from (f"| {score.name} | {_cells(score)} |" for score in source_scores(found))
     yield ""
     yield summary.omits
-    survivors = [one for one in found["mutants"] if one["outcome"] == "survived"]
+    survivors = [one for one in found["mutants"] if outcome(one) == "survived"]
     if survivors:
         yield ""
         yield "Survivors, each as file, line and operator of cosmic-ray:"
         yield ""
-    for one in survivors:
-        operator = one["operator"].rpartition("/")[2]
-        yield f"* `{one['path']}`, line {one['line']}: `{operator}`"
+        yield from (f"* {_place(one)}" for one in survivors)
+    equivalent = [one for one in found["mutants"] if outcome(one) == "equivalent"]
+    if equivalent:
+        yield ""
+        yield "Equivalent by review, with the reason in `testbench/evidence/equivalent.py`:"
+        yield ""
+        yield from (f"* {_place(one)}. {reason(one)}" for one in equivalent)
+
+
+def _place(mutant: dict[str, Any]) -> str:
+    """Return the place of a mutant of sources, and its operator."""
+    operator = mutant["operator"].rpartition("/")[2]
+    return f"`{mutant['path']}`, line {mutant['line']}: `{operator}`"
 
 
 def _cells(one: Score) -> str:
     """Return the cells of a score after its name."""
-    return f"{one.mutants} | {one.killed} | {one.neither} | {one.survived} | {one.score}"
+    return f"{one.mutants} | {one.killed} | {one.equivalent} | {one.survived} | {one.score}"
 
 
 def _coverage(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:

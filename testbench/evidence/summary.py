@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from testbench.evidence.equivalent import outcome
+
 __all__ = [
     "ATTACKS",
     "ATTACKS_OMIT",
@@ -82,18 +84,17 @@ class Score(NamedTuple):
     ----------
     name : str
         The unit or the area.
-    mutants, killed, survived : int
-        All mutants; those that a property refutes or a test notices; and those that none does.
-    neither : int
-        Equivalent mutants of a netlist, or mutants of sources with which a test does not end.
+    mutants, killed, equivalent, survived : int
+        All mutants; those that a property refutes or a test notices; equivalent ones, by proof for
+        netlists and by review for sources; and those that nothing notices.
     score : str
-        Share of the mutants that are noticed.
+        Share of the mutants that are noticed among those that are not equivalent.
     """
 
     name: str
     mutants: int
     killed: int
-    neither: int
+    equivalent: int
     survived: int
     score: str
 
@@ -152,13 +153,13 @@ def counted(found: Mapping[str, Any]) -> list[Counted]:
 def netlist_scores(found: Mapping[str, Any]) -> list[Score]:
     """Return the score of each unit in a record of mutants of netlists."""
     return [
-        _netlist_score(one["unit"], one["drawn"], one["killed"], one["equivalent"])
+        _score(one["unit"], one["drawn"], one["killed"], one["equivalent"])
         for one in found["units"]
     ]
 
 
-def _netlist_score(name: str, drawn: int, killed: int, equivalent: int) -> Score:
-    """Return a score: killed mutants among those that are not proven equivalent."""
+def _score(name: str, drawn: int, killed: int, equivalent: int) -> Score:
+    """Return a score: killed mutants among those that are not equivalent."""
     different = drawn - equivalent
     score = share(killed, different)
     return Score(name, drawn, killed, equivalent, different - killed, score)
@@ -168,16 +169,15 @@ def source_scores(found: Mapping[str, Any]) -> list[Score]:
     """Return the score of each area in a record of mutants of sources."""
     areas = dict.fromkeys(one["area"] for one in found["mutants"])
     return [
-        _source_score(area, (one["outcome"] for one in found["mutants"] if one["area"] == area))
+        _source_score(area, (one for one in found["mutants"] if one["area"] == area))
         for area in areas
     ]
 
 
-def _source_score(name: str, outcomes: Iterable[str]) -> Score:
-    """Return a score; a mutant with which a test does not end is noticed, too."""
-    counts = Counter(outcomes)
-    killed, hung, whole = counts["killed"], counts["hung"], counts.total()
-    return Score(name, whole, killed, hung, counts["survived"], share(killed + hung, whole))
+def _source_score(name: str, mutants: Iterable[Mapping[str, Any]]) -> Score:
+    """Return the score of some mutants of sources."""
+    counts = Counter(outcome(one) for one in mutants)
+    return _score(name, counts.total(), counts["killed"], counts["equivalent"])
 
 
 def attack_totals(entries: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -227,15 +227,15 @@ def _proofs(found: Mapping[str, Any]) -> list[Summary]:
 
 def _netlist_mutants(found: Mapping[str, Any]) -> list[Summary]:
     scores = netlist_scores(found)
-    total = _netlist_score(
+    total = _score(
         "all",
         sum(one.mutants for one in scores),
         sum(one.killed for one in scores),
-        sum(one.neither for one in scores),
+        sum(one.equivalent for one in scores),
     )
     result = (
         f"Yosys drew {total.mutants} mutants of {len(scores)} units. ABC found a violation of a "
-        f"property for {total.killed} of them. {total.neither} others are proven equivalent to "
+        f"property for {total.killed} of them. {total.equivalent} others are proven equivalent to "
         f"the unit. The score is {total.score}: killed mutants among those that are not proven "
         "equivalent."
     )
@@ -267,16 +267,18 @@ def _coverage(found: Mapping[str, Any]) -> list[Summary]:
 
 
 def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
-    total = _source_score("all", (one["outcome"] for one in found["mutants"]))
+    total = _source_score("all", found["mutants"])
     tried = "The tests of the module and of its folder" if found["near"] else _FAST
     result = (
         "cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{total.mutants} times. {tried} noticed {total.score} of the changes."
+        f"{total.mutants} times. {tried} noticed {total.killed} of the changes. "
+        f"{total.equivalent} others are equivalent by review. The score is {total.score}: killed "
+        "mutants among those that are not equivalent."
     )
     omits = (
-        "Equivalence is not proven for sources: a change of a diagnostic text, of a limit that is "
-        "never reached or of a time to wait counts as survived. A survivor may fail in a slow test "
-        "or in a test of another folder."
+        "The sample is small: it does not show that every change of a line is noticed. Equivalence "
+        "is a judgement, not a proof. Annotations, declarations of data classes and sizes of "
+        "caches are not changed. A survivor may fail in a slow test or in a test of another folder."
     )
     return [Summary("mutants of sources", "make mutation", result, _run(found), omits)]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from docs.generate.attacks import attacks_page
 from docs.generate.evidence import evidence_page
+from testbench.evidence.equivalent import EQUIVALENT
 from testbench.evidence.summary import RECORDS
 from testbench.formal.property import PROPERTIES
 
@@ -73,10 +74,23 @@ def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
     entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": mutants}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "noticed 75.0 % of the changes" in page
-    assert "| model | 4 | 2 | 1 | 1 | 75.0 % |" in page
+    assert "noticed 3 of the changes" in page
+    assert "| model | 4 | 3 | 0 | 1 | 75.0 % |" in page
     assert page.count("* `perfmodel") == 1
     assert "* `perfmodel/m1.py`, line 1: `Number`" in page
+
+
+def test_equivalent_mutants_of_sources_have_a_reason(tmp_path: Path) -> None:
+    known = EQUIVALENT[0]
+    mutant = {"area": "compiler", "path": known.path, "line": 19, "operator": "core/Number"}
+    mutant |= {"outcome": "survived", "difference": f"@@\n-{known.before}\n+{known.after}\n"}
+    entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"cosmic-ray": "8"}}
+    entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": [mutant]}
+    (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
+    page = evidence_page(tmp_path)
+    assert "1 others are equivalent by review" in page
+    assert "Survivors" not in page
+    assert f"* `{known.path}`, line 19: `Number`. {known.why}" in page
 
 
 def test_proofs_count_what_holds_and_what_was_refuted(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -32,6 +32,9 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 from rich.console import Console
 from rich.table import Table
+
+from testbench.evidence.equivalent import outcome
+from testbench.evidence.summary import source_scores
 
 __all__ = ["Mutant", "draw", "main", "places", "stages"]
 
@@ -49,8 +52,20 @@ AREAS = {
 }
 """Folders; a file is of the innermost. Benches are held by broken hardware, pages by tests."""
 
-_UNUSED = ("RemoveDecorator", "VariableInserter", "VariableReplacer", "ExceptionReplacer")
-"""Operators whose mutants are mostly names that do not exist, which any import shows."""
+_UNUSED = (
+    # Their mutants are mostly names that do not exist, which any import shows.
+    *("RemoveDecorator", "VariableInserter", "VariableReplacer", "ExceptionReplacer"),
+    # There is one None, and whether equal numbers are one object is up to the interpreter.
+    *("Operator_Is_Eq", "Operator_IsNot_NotEq", "Operator_Eq_Is", "Operator_NotEq_IsNot"),
+)
+"""Ends of names of operators that are not used."""
+
+_DECLARING = ("dataclass", "lru_cache", "cache")
+"""Decorators without behaviour: the type checker finds writes to frozen data classes."""
+
+
+_OUTPUTS = (".git", ".venv", "build", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
+"""What is neither source nor test."""
 
 
 @dataclass(frozen=True)
@@ -74,35 +89,69 @@ class Mutant:
     line: int
 
 
-def _unseen(source: str) -> set[int]:
-    """Return the lines with type annotations, which hold no behaviour."""
-    lines: set[int] = set()
+Span = tuple[tuple[int, int], tuple[int, int]]
+"""Line and column of the first character, and of the one after the last."""
+
+
+def _unseen(source: str) -> list[Span]:
+    """Return the parts that hold no behaviour: tests cannot notice a change of them.
+
+    These are annotations, decorators that declare a data class or the size of a cache, conditions
+    on type checking, and the check of ``zip`` that its arguments have one length.
+    """
+    found: list[ast.expr | None] = []
     for node in ast.walk(ast.parse(source)):
-        held: ast.expr | None = None
-        if isinstance(node, ast.AnnAssign | ast.arg):
-            held = node.annotation
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            held = node.returns
-        if held is not None:
-            lines |= set(range(held.lineno, (held.end_lineno or held.lineno) + 1))
-    return lines
+        match node:
+            case ast.AnnAssign() | ast.arg():
+                found.append(node.annotation)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found += [one for one in node.decorator_list if _name(one) in _DECLARING]
+                found.append(None if isinstance(node, ast.ClassDef) else node.returns)
+            case ast.If() if _name(node.test) == "TYPE_CHECKING":
+                found.append(node.test)
+            case ast.Call() if _name(node) == "zip":
+                found += [one.value for one in node.keywords if one.arg == "strict"]
+            case _:
+                pass
+    return [
+        ((one.lineno, one.col_offset), (one.end_lineno or 0, one.end_col_offset or 0))
+        for one in found
+        if one is not None
+    ]
+
+
+def _name(node: ast.expr) -> str:
+    """Return the last part of the name of an object, or of the function that is called."""
+    return ast.unparse(node.func if isinstance(node, ast.Call) else node).rpartition(".")[2]
 
 
 def places(area: str, path: str, source: str) -> Iterator[Mutant]:
-    """Yield all mutants of a file whose lines hold behaviour."""
+    """Yield all mutants of the parts of a file that hold behaviour."""
     unseen = _unseen(source)
     nodes = list(ast_nodes(get_ast(source)))
     for name in operator_names():
-        if any(unused in name for unused in _UNUSED):
+        if name.endswith(_UNUSED):
             continue
         operator = get_operator(name)()
         spots = (spot for node in nodes for spot in operator.mutation_positions(node))
-        for occurrence, ((line, _), _) in enumerate(spots):
-            if line not in unseen:
-                yield Mutant(area, path, name, occurrence, line)
+        for occurrence, (begin, end) in enumerate(spots):
+            if not any(first <= begin and end <= last for first, last in unseen):
+                yield Mutant(area, path, name, occurrence, begin[0])
 
 
-def draw(root: Path, count: int, seed: int) -> list[Mutant]:
+def files(root: Path, areas: Iterable[str] = tuple(AREAS)) -> Iterator[tuple[str, str]]:
+    """Yield area and path of each file of some areas, in order."""
+    for area in areas:
+        folder = AREAS[area]
+        inner = [root / other for other in AREAS.values() if other.startswith(f"{folder}/")]
+        for file in sorted((root / folder).rglob("*.py")):
+            if not any(file.is_relative_to(other) for other in inner):
+                yield area, file.relative_to(root).as_posix()
+
+
+def draw(
+    root: Path, count: int, seed: int, among: Iterable[tuple[str, str]] | None = None
+) -> list[Mutant]:
     """Return a sample: areas in turn, any line of an area, any mutant of the line.
 
     Parameters
@@ -111,17 +160,14 @@ def draw(root: Path, count: int, seed: int) -> list[Mutant]:
         The repository.
     count, seed : int
         Mutants, 1 or more; seed of the sample.
+    among : iterable of (str, str), optional
+        Area and path of the files; all by default.
     """
     rng = random.Random(seed)
-    lines: dict[str, dict[tuple[str, int], list[Mutant]]] = {area: {} for area in AREAS}
-    for area, folder in AREAS.items():
-        inner = [root / other for other in AREAS.values() if other.startswith(f"{folder}/")]
-        for file in sorted((root / folder).rglob("*.py")):
-            if any(file.is_relative_to(other) for other in inner):
-                continue
-            path = file.relative_to(root).as_posix()
-            for mutant in places(area, path, file.read_text()):
-                lines[area].setdefault((path, mutant.line), []).append(mutant)
+    lines: dict[str, dict[tuple[str, int], list[Mutant]]] = {}
+    for area, path in files(root) if among is None else among:
+        for mutant in places(area, path, (root / path).read_text(encoding="utf-8")):
+            lines.setdefault(area, {}).setdefault((path, mutant.line), []).append(mutant)
     order = {area: rng.sample(sorted(of), len(of)) for area, of in lines.items()}
     chosen: list[Mutant] = []
     while len(chosen) < count and any(order.values()):
@@ -129,6 +175,15 @@ def draw(root: Path, count: int, seed: int) -> list[Mutant]:
             if left and len(chosen) < count:
                 chosen.append(rng.choice(lines[area][left.pop()]))
     return chosen
+
+
+@contextmanager
+def copied(root: Path) -> Iterator[Path]:
+    """Provide a copy of the sources and tests of a repository, and remove it at the end."""
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(root, tree, ignore=shutil.ignore_patterns(*_OUTPUTS))
+        yield tree
 
 
 def stages(root: Path, path: str) -> list[list[str]]:
@@ -180,33 +235,34 @@ def attempt(
 @click.command()
 @click.option("--mutants", type=click.IntRange(1), default=110, help="How many are drawn.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
+@click.option(
+    "--area", type=click.Choice(list(AREAS)), multiple=True, help="Draw of it; all areas."
+)
 @click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a step of tests.")
 @click.option("--near", is_flag=True, help="Run tests of the module and of its folder alone.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
 def main(
-    mutants: int, seed: int, limit: int, near: bool, record: Path | None, as_json: bool
+    mutants: int,
+    seed: int,
+    area: tuple[str, ...],
+    limit: int,
+    near: bool,
+    record: Path | None,
+    as_json: bool,
 ) -> None:
     """Print which mutants no test of the edit loop notices; exit status 1 if there is one."""
     begin, console = time.perf_counter(), Console(stderr=True)
-    sample = draw(ROOT, mutants, seed)
+    sample = draw(ROOT, mutants, seed, files(ROOT, area or AREAS))
     results: list[dict[str, object]] = []
-    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        tree = Path(folder) / "tree"
-        names = subprocess.run(
-            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout.split("\0")
-        for name in filter(None, names):
-            if (ROOT / name).is_file():
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, tree / name)
+    with copied(ROOT) as tree:
         for number, mutant in enumerate(sample, start=1):
-            outcome, where, difference = attempt(tree, mutant, limit, near=near)
+            became, where, difference = attempt(tree, mutant, limit, near=near)
             results.append(
-                {**asdict(mutant), "outcome": outcome, "by": where, "difference": difference}
+                {**asdict(mutant), "outcome": became, "by": where, "difference": difference}
             )
             console.print(
-                f"{number}/{len(sample)} {outcome} {mutant.path}:{mutant.line}", style="dim"
+                f"{number}/{len(sample)} {became} {mutant.path}:{mutant.line}", style="dim"
             )
     if record:
         found = {
@@ -223,29 +279,18 @@ def main(
         click.echo(json.dumps({"seed": seed, "mutants": results}))
     else:
         report(results)
-    sys.exit(any(one["outcome"] == "survived" for one in results))
+    sys.exit(any(outcome(one) == "survived" for one in results))
 
 
 def report(results: list[dict[str, object]]) -> None:
-    """Print the shares and the survivors."""
-    console = Console()
-    counts = Counter((one["area"], one["outcome"]) for one in results)
-    table = Table("area", "mutants", "killed", "hung", "survived", "killed %")
-    for area in [*AREAS, "all"]:
-        killed, hung, survived = (
-            sum(
-                n
-                for (where, what), n in counts.items()
-                if what == outcome and area in (where, "all")
-            )
-            for outcome in ("killed", "hung", "survived")
-        )
-        total = killed + hung + survived
-        share = f"{100 * (killed + hung) / total:.1f}" if total else ""
-        table.add_row(area, str(total), str(killed), str(hung), str(survived), share)
+    """Print the scores and the survivors."""
+    console, found = Console(), {"mutants": results}
+    table = Table("area", "mutants", "killed", "equivalent", "survived", "score")
+    for score in source_scores(found):
+        table.add_row(*map(str, score))
     console.print(table)
     for one in results:
-        if one["outcome"] == "survived":
+        if outcome(one) == "survived":
             console.print(
                 f"{one['path']}:{one['line']}", one["operator"], one["difference"], sep="\n"
             )

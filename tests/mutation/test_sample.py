@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
 
 from .sample import Mutant, attempt, draw, places, stages
 
@@ -29,8 +31,31 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_annotations_are_left_alone() -> None:
-    assert {mutant.line for mutant in places("generator", "gen/larger.py", SOURCE)} == {3}
+@pytest.mark.parametrize(
+    ("source", "changed"),
+    [
+        ("a: int | None = b + c", ["b - c"]),
+        ("def f(a: 'x | y' = b | c) -> d | e: ...", ["b & c"]),
+        ("@dataclasses.dataclass(frozen=True)\nclass A: ...", []),
+        ("@lru_cache(maxsize=8)\ndef f(): ...", []),
+        ("@click.option(default=True)\ndef f(): ...", ["default=False"]),
+        ("if TYPE_CHECKING:\n    import a", []),
+        ("if TYPE_CHECKING_OFF:\n    a", ["if not TYPE_CHECKING_OFF"]),
+        ("zip(a, b, strict=True)", []),
+        ("check(a, strict=True)", ["strict=False"]),
+        ("a is None", ["a is not None"]),
+    ],
+)
+def test_only_parts_with_behaviour_are_changed(source: str, changed: list[str]) -> None:
+    drawn = list(places("generator", "gen/larger.py", source))
+    texts = [
+        mutate_code(source, get_operator(one.operator)(), one.occurrence) or "" for one in drawn
+    ]
+    for part in changed:
+        assert any(part in text for text in texts)
+    assert bool(drawn) == bool(changed)
+    kept = [word for word in ("int | None", "x | y", "d | e", "frozen=True") if word in source]
+    assert all(word in text for word in kept for text in texts)
 
 
 def test_sample_depends_on_the_seed_alone(tree: Path) -> None:

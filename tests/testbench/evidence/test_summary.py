@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from testbench.evidence.equivalent import EQUIVALENT
 from testbench.evidence.summary import (
     COVERAGE,
     PROOFS,
@@ -25,14 +26,18 @@ def test_records_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
     assert list(summaries(read(tmp_path))) == [PROOFS]
 
 
-def test_equivalent_mutants_do_not_count_and_hung_ones_are_noticed() -> None:
+def test_equivalent_mutants_do_not_count_and_hung_ones_are_killed() -> None:
     unit = {"unit": "fifo", "drawn": 10, "killed": 6, "equivalent": 2}
     assert netlist_scores({"units": [unit]}) == [("fifo", 10, 6, 2, 2, "75.0 %")]
     unit |= {"killed": 0, "equivalent": 10}
     assert netlist_scores({"units": [unit]}) == [("fifo", 10, 0, 10, 0, "none")]
     outcomes = ("killed", "hung", "survived", "killed")
-    mutants = [{"area": "model", "outcome": outcome} for outcome in outcomes]
-    assert source_scores({"mutants": mutants}) == [("model", 4, 2, 1, 1, "75.0 %")]
+    mutants = [{"area": "model", "path": "m.py", "outcome": outcome} for outcome in outcomes]
+    assert source_scores({"mutants": mutants}) == [("model", 4, 3, 0, 1, "75.0 %")]
+    known = EQUIVALENT[0]
+    difference = f"@@ -1 +1 @@\n-  {known.before}\n+  {known.after}\n"
+    mutants[2] |= {"path": known.path, "difference": difference}
+    assert source_scores({"mutants": mutants}) == [("model", 4, 3, 1, 0, "100.0 %")]
 
 
 def test_designs_of_several_attacks_count_once() -> None:
