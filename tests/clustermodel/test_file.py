@@ -8,6 +8,7 @@ import pytest
 
 from clustermodel.file import load_cluster, resources
 from fred_hw.errors import InputError
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 
 GOOD: dict[str, Any] = {
@@ -135,3 +136,7 @@ def test_every_entry_meets_every_other(tmp_path: Path) -> None:
     assert last.levels[0].bytes_per_s == pytest.approx(300e9)
     assert (last.local.bytes, last.local.bytes_per_s) == (40e9, 1e12)
     assert last.expanded and (last.expanded.bytes, last.expanded.bytes_per_s) == (1e12, 1e12)
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("cluster") == documented_keys("cluster") != []

@@ -15,6 +15,7 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.pruning import kept_parts, needed_result, needed_results, prune, read_needs
 from fred_hw.spec import SwitchSpec
+from tests.documented import documented_keys, read_keys
 
 SPEC = SwitchSpec(ports=8, middle_switches=3, lanes=1, format="int8")
 L1 = load_spec("l1-12", {"lanes": 1})
@@ -119,3 +120,7 @@ def test_flows_without_routing_are_refused() -> None:
     message = "^needs: strategies: must have flows that can be routed at once, not those of circle$"
     with pytest.raises(InputError, match=message):
         prune(SPEC.with_changes(middle_switches=2), {"circle": circle}, "needs")
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("strategies") == documented_keys("strategies") != []

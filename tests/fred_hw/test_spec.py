@@ -17,6 +17,7 @@ from fred_hw.operations.extremum import Extremum
 from fred_hw.operations.operation import OPERATIONS, fitting
 from fred_hw.protocol import PROTOCOL_VERSION, ProtocolSpec
 from fred_hw.spec import SwitchSpec
+from tests.documented import documented_keys, read_keys
 
 
 @pytest.mark.parametrize(
@@ -347,3 +348,7 @@ def test_accumulation_must_contain_the_format(format: str, wide: str, allowed: s
         SwitchSpec(ports=4, format=format, accumulation=wide)
     said = f"accumulation: must be {allowed} with format {format}, not {wide!r}"
     assert raised.value.errors()[0]["msg"] == said
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("specification") == documented_keys("specification") != []

@@ -10,6 +10,7 @@ import yaml
 
 from fred_hw.compiler.flows import Flow, check_flows, read_flows
 from fred_hw.errors import InputError
+from tests.documented import documented_keys, read_keys
 
 BAD_SIDES = [
     (3, TypeError, "must be a list of port numbers, not 3"),
@@ -119,3 +120,7 @@ def test_bad_file_is_refused_by_field(tmp_path: Path, text: str, field: str, mes
         read_flows(path, 8)
     assert (caught.value.source, caught.value.field) == (str(path), field)
     assert caught.value.message == message
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("flows") == documented_keys("flows") != []

@@ -9,6 +9,7 @@ from fred_hw.mesh.plan import DIRECTIONS
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
+from tests.documented import documented_keys, read_keys
 from tests.fred_hw.specs import MESH, TORUS
 
 
@@ -79,3 +80,7 @@ def test_links_between_routers_of_a_torus_have_two_virtual_channels_per_class() 
     assert (inside.protocol.buffers, outside.protocol.buffers) == (names, ("mp", "pp", "dp"))
     # Both ends of a link agree on it.
     assert outside.digest == TORUS.link.digest != inside.digest
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("mesh") == documented_keys("mesh") != []

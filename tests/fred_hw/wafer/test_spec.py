@@ -12,6 +12,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import is_wafer, load_wafer
 from fred_hw.wafer.spec import WaferSpec
+from tests.documented import documented_keys, read_keys
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SMALL = read_data(EXAMPLES / "wafer-4.yaml")
@@ -239,3 +240,7 @@ def test_a_wafer_is_told_by_its_switches(tmp_path: Path) -> None:
     assert is_wafer(str(EXAMPLES / "wafer-4.yaml"))
     assert not is_wafer(str(EXAMPLES / "mesh-5x4.yaml"))
     assert not is_wafer(str(tmp_path / "missing.yaml"))
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("wafer") == documented_keys("wafer") != []

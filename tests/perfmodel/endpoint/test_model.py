@@ -6,6 +6,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.endpoint.model import endpoint_model, names
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 
 GOOD = """npu: {memory_bytes_per_s: 900e9, cores: 80, core_bytes_per_s: 80e9}
@@ -120,3 +121,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(name: str, near: str) -> No
         "must be one of the 9 names that 'fred estimate --help' lists or core-driven or ace with "
         f":FILE.yaml, not {name!r}; did you mean {near}?"
     )
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("endpoint") == documented_keys("endpoint") != []

@@ -11,6 +11,7 @@ from fred_hw.errors import InputError
 from fred_hw.reading import read_data
 from perfmodel.libra.design import load_design
 from perfmodel.libra.optimise import optimise
+from tests.documented import documented_keys, read_keys
 
 from .reference import SUM, network, problem
 
@@ -102,3 +103,7 @@ def test_product_needs_prices(tmp_path: Path) -> None:
         InputError, match=r"^d: objective: must be time unless all dimensions have prices"
     ):
         with_product.problem("d")
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("libra") == documented_keys("libra") != []

@@ -17,6 +17,7 @@ from perfmodel.repurpose.operations import (
     Pool,
     Softmax,
 )
+from tests.documented import documented_keys, read_keys
 
 RNG = np.random.default_rng(1)
 IMAGE = RNG.normal(size=(2, 3, 7, 6))
@@ -104,3 +105,7 @@ def test_norm_of_a_product_bounds_what_it_makes(one: Linear | Conv) -> None:
     for _ in range(20):
         change = RNG.normal(size=IMAGE.shape)
         assert np.linalg.norm(one.forward(change)) <= one.norm() * np.linalg.norm(change)
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("architecture") == documented_keys("architecture") != []

@@ -11,6 +11,7 @@ from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.training.compute import EFFICIENCY, npu_of
 from perfmodel.workloads.layers import KINDS as OPERATORS
+from tests.documented import documented_keys, read_keys
 from tests.records import shipped
 from tests.written import written
 
@@ -193,3 +194,7 @@ def test_rates_of_a_file_and_of_options_add_up(tmp_path: Path) -> None:
     assert found.efficiency == {**EFFICIENCY, "matmul": 0.75, "attention": 0.25}
     assert npu_of(wafer.npu_rates).efficiency["matmul"] == 0.5
     assert wafer.with_npu({}) is wafer
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("topology") == documented_keys("topology") != []

@@ -24,6 +24,7 @@ from perfmodel.training.graph import Work
 from perfmodel.training.moved import TopologyLinks, UsedLink, figures, moved_by
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import changed_workload, load_workload
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 
 TABLE = read_energy("wafer")
@@ -257,3 +258,7 @@ def test_python_has_the_energy() -> None:
     more = [sum(known(one.energy).values()) for one in (cluster, wafer)]
     assert more[0] > more[1]
     assert cluster.iteration_time_s == wafer.iteration_time_s
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("energy") == documented_keys("energy") != []

@@ -12,6 +12,7 @@ from perfmodel.workloads.file import KINDS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import PUBLISHED, WORKLOADS, load_workload, parse_strategy
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 
 GOOD = """\
@@ -146,3 +147,7 @@ def test_sizes_that_do_not_go_together_are_named(text: str, said: str) -> None:
     with pytest.raises(InputError, match=f"^a: strategy: {said}$"):
         parse_strategy(text, "a")
     assert str(parse_strategy("MP2-DP4-PP1-CP3-EP2-SP")) == "MP2-DP4-PP1-CP3-EP2-SP"
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("workload") == documented_keys("workload") != []

@@ -18,6 +18,7 @@ from studies.study.inputs import (
     topology_of,
 )
 from studies.study.training import TRAINING
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -265,3 +266,7 @@ def test_bad_fields_are_refused(changes: dict[str, Any], line: str) -> None:
 def test_values_that_do_not_go_together_are_told_apart() -> None:
     with pytest.raises(CombinationError, match="must have an EP that divides DP"):
         inputs(strategy="MP1-DP4-PP1", strategy__ep=3)
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("study") == documented_keys("study") != []

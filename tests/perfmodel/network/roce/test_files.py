@@ -7,6 +7,7 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.network.roce.files import load_parameters
 from perfmodel.network.roce.parameters import RoceFile
+from tests.documented import documented_keys, read_keys
 
 _ROW = "{gbps: 100, kmin_kb: 4, kmax_kb: 9}"
 
@@ -44,3 +45,7 @@ def test_the_ending_of_the_name_selects_the_format(tmp_path: Path) -> None:
     assert low == 500
     found = load_parameters(tmp_path / "a.txt")
     assert found == RoceFile(congestion_control="hpcc")
+
+
+def test_ranges_and_defaults_are_those_of_the_reference() -> None:
+    assert read_keys("roce") == documented_keys("roce") != []

@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from fred_hw.errors import InputError
 from perfmodel.topology.files import KINDS
+from tests.documented import documented_keys, read_keys
 from tests.written import written
 from tracemodel.astra.files.network import NetworkFile, load_network
 from tracemodel.astra.fluid.fabric import FabricLine
@@ -133,3 +134,8 @@ def test_schema_takes_names_of_all_topologies() -> None:
     assert taken() == ["mesh:5x4", "fred-d", "net.json"]
     with KINDS.lending("new", replace(KINDS["mesh"], names=("new:COLUMNSxROWS", "newest"))):
         assert taken() == ["mesh:5x4", "fred-d", "net.json", "new:3x3", "newest"]
+
+
+@pytest.mark.parametrize("kind", ["astra-network", "astra-system", "astra-memory", "astra-groups"])
+def test_ranges_and_defaults_are_those_of_the_reference(kind: str) -> None:
+    assert read_keys(kind) == documented_keys(kind) != []
