@@ -34,6 +34,30 @@ EQUIVALENT = (
         "_AT_ONCE = 20001",
         "The solver reports progress after one conflict more; answers do not depend on it.",
     ),
+    Equivalent(
+        "gen/write.py",
+        'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")',
+        'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex( 9)}")',
+        "The random name of a temporary file has a byte more.",
+    ),
+    Equivalent(
+        "clustermodel/model.py",
+        "own = self.experts / ep",
+        "own = self.experts // ep",
+        "EP divides the number of experts, so both quotients are equal.",
+    ),
+    Equivalent(
+        "gen/verilog_parser.py",
+        "at += 1  # skip the semicolon",
+        "at += 0  # skip the semicolon",
+        "The semicolon is then read as an empty item, which is left out, too.",
+    ),
+    Equivalent(
+        "studies/study/traces.py",
+        "folder: Path = field(compare=False)",
+        "folder: Path = field(compare=True)",
+        "All files of a study have the folder of the study, and only those are compared.",
+    ),
 )
 """Reviewed mutants; a test checks that each line still exists."""
 

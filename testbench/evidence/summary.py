@@ -268,12 +268,16 @@ def _coverage(found: Mapping[str, Any]) -> list[Summary]:
 
 def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
     total = _source_score("all", found["mutants"])
-    tried = "The tests of the module and of its folder" if found["near"] else _FAST
+    tried = (
+        "The tests of the module, of its folder, and others that import it"
+        if found["near"]
+        else _FAST
+    )
     result = (
         "cosmic-ray changed one operator, number or condition of the Python sources at a time, "
         f"{total.mutants} times. {tried} noticed {total.killed} of the changes. "
-        f"{total.equivalent} others are equivalent by review. The score is {total.score}: killed "
-        "mutants among those that are not equivalent."
+        f"A review found {total.equivalent} of the others to be equivalent. The score is "
+        f"{total.score}: killed mutants among those that are not equivalent."
     )
     omits = (
         "The sample is small: it does not show that every change of a line is noticed. Equivalence "

@@ -42,6 +42,13 @@ def test_groups_divide_replicas_and_experts() -> None:
     assert set(one_t) == {1}
 
 
+def test_stages_that_do_not_divide_the_npus_do_not_end_the_search() -> None:
+    training = Training(batch=256)
+    found = list(strategies(1024, training, ONE_T, [3, 2, 256, 1]))
+    assert [one.pp for one in found] == 9 * [2] + 9 * [1]
+    assert {*found} == {*strategies(1024, training, ONE_T, [1, 2])}
+
+
 def test_pieces_need_a_layer_each() -> None:
     training = Training(batch=1024, interleave=3)
     assert {one.pp for one in strategies(1024, training, ONE_T, [1, 32, 64])} == {1, 32}

@@ -88,7 +88,7 @@ def test_equivalent_mutants_of_sources_have_a_reason(tmp_path: Path) -> None:
     entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": [mutant]}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "1 others are equivalent by review" in page
+    assert "A review found 1 of the others to be equivalent." in page
     assert "Survivors" not in page
     assert f"* `{known.path}`, line 19: `Number`. {known.why}" in page
 

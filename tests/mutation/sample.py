@@ -2,7 +2,7 @@ r"""Change one operator, number or condition at a time, and see whether a test f
 
 The changes are those of cosmic-ray's operators; which ones are tried is drawn with a seed, so that
 a sample can be repeated. Work is done in a copy of the repository. A mutant is tried on the tests
-of its module first, then on those of its folder, then on all of the edit loop.
+of its module first, then on those of its folder, on others that import it, and on the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
     python tests/mutation/sample.py --seed 2 --mutants 24 --near \
@@ -14,6 +14,7 @@ import difflib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,8 @@ _UNUSED = (
 _DECLARING = ("dataclass", "lru_cache", "cache")
 """Decorators without behaviour: the type checker finds writes to frozen data classes."""
 
+
+_PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider")
 
 _OUTPUTS = (".git", ".venv", "build", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
 """What is neither source nor test."""
@@ -186,15 +189,42 @@ def copied(root: Path) -> Iterator[Path]:
         yield tree
 
 
-def stages(root: Path, path: str) -> list[list[str]]:
-    """Return pytest's arguments: the module's tests, then the folder's, then the edit loop's."""
+def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
+    """Yield pytest's arguments, the nearest tests of a module first.
+
+    These are the tests of the module, those of its folder, those of other folders that import it,
+    and those of the edit loop. A module without tests of its own has those of its package, too.
+
+    Parameters
+    ----------
+    root : Path
+        The repository.
+    path : str
+        File of the module.
+    near : bool
+        Whether the rest of the edit loop is left out.
+    """
     module = Path(path)
     file = Path("tests") / module.parent / f"test_{module.stem}.py"
     folder = file.parent
     while not (root / folder).is_dir():
         folder = folder.parent
-    found = [[str(file)]] if (root / file).is_file() else []
-    return [*found, [str(folder), "-m", "not slow"], ["-n", "2", "-m", "not slow"]]
+    own = (root / file).is_file()
+    if own:
+        yield [str(file)]
+    yield [str(folder), "-m", "not slow"]
+    name = re.compile(rf"\b{re.escape('.'.join(module.with_suffix('').parts))}(?![\w.])")
+    others = [
+        str(test.relative_to(root))
+        for test in sorted((root / "tests").rglob("test_*.py"))
+        if not test.is_relative_to(root / folder) and name.search(test.read_text(encoding="utf-8"))
+    ]
+    if not own and folder.parent.name not in ("", "tests"):
+        others = [str(folder.parent), *others]
+    if others:
+        yield [*others, "-m", "not slow"]
+    if not near:
+        yield ["-n", "2", "-m", "not slow"]
 
 
 def attempt(
@@ -211,8 +241,10 @@ def attempt(
     ).split("\n", 2)[2]
     file.write_text(changed)
     try:
-        for stage in stages(tree, mutant.path)[: -1 if near else None]:
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *stage]
+        for stage in stages(tree, mutant.path, near=near):
+            # A test that hangs ends the process, also within a call of compiled code.
+            limits = [f"--timeout={limit_s}", "--timeout-method=thread"]
+            command = [*_PYTEST, *limits, *stage]
             environment = {**os.environ, "PYTHONPATH": str(tree)}
             try:
                 ran = subprocess.run(
@@ -220,7 +252,7 @@ def attempt(
                     cwd=tree,
                     env=environment,
                     capture_output=True,
-                    timeout=limit_s,
+                    timeout=10 * limit_s,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
@@ -238,8 +270,8 @@ def attempt(
 @click.option(
     "--area", type=click.Choice(list(AREAS)), multiple=True, help="Draw of it; all areas."
 )
-@click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a step of tests.")
-@click.option("--near", is_flag=True, help="Run tests of the module and of its folder alone.")
+@click.option("--limit", type=click.IntRange(1), default=120, help="Seconds for a test.")
+@click.option("--near", is_flag=True, help="Leave out tests that are not near the module.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
 def main(

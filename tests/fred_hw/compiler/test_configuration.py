@@ -95,6 +95,16 @@ def test_bad_part_is_refused(changes: Any, kind: type[Exception], message: str) 
         replace(Configuration.idle(3, 3), **changes)
 
 
+@pytest.mark.parametrize("middle_switches", [2, 3, 5])
+def test_crossing_has_four_codes_whatever_the_middle_switches(middle_switches: int) -> None:
+    for code in range(4):
+        assert Configuration(2, middle_switches, crossing=(code, 3 - code)).pack() < 16
+    for crossing, code in (((0, 4), 4), ((-1, 0), -1)):
+        message = f"^Configuration crossing must be 0 to 3, not {code}$"
+        with pytest.raises(ValueError, match=message):
+            Configuration(2, middle_switches, crossing=crossing)
+
+
 def test_even_switch_has_no_demultiplexer() -> None:
     with pytest.raises(ValueError, match=r"^Configuration mux must be None for even ports, not 0$"):
         replace(Configuration.idle(4, 3), mux=0)

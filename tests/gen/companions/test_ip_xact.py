@@ -10,32 +10,20 @@ import pytest
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.control.registers import RegisterMap
 from fred_hw.control.switch_map import switch_map
-from fred_hw.load import load_spec
-from gen.any_design import AnyDesign
 from gen.companions.ip_xact import ip_xact
 from gen.level import LEVELS
 from gen.ports import module_ports
 
+from .designs import SPEC, design_without_verilog
+
 NAMESPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
-SPEC = load_spec("tiny-2")
 _DEFAULTS = {("bitSteering", "off"), ("reserved", "false")}
 """Elements that the classes add, with the default of the schema."""
 
 
 def component(level: str) -> str:
-    """Return the component of a design without its Verilog, which needs no generation."""
-    kind: Any = LEVELS[level]
-    design = AnyDesign(
-        spec=SPEC,
-        level=level,
-        name=kind.name(SPEC),
-        verilog="",
-        ports=tuple(module_ports(kind.top(SPEC))),
-        modules={},
-        units={},
-        latency_cycles=0,
-    )
-    return ip_xact(design)
+    """Return the component of a design."""
+    return ip_xact(design_without_verilog(level))
 
 
 def read_by_schema(text: str) -> tuple[list[str], str]:

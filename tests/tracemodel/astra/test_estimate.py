@@ -1,21 +1,32 @@
 """Tests of tracemodel.astra.estimate: exported iterations run from their traces."""
 
+import json
+from dataclasses import replace
 from math import ceil
+from pathlib import Path
 
 import pytest
 
+from fred_hw.errors import InputError
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.request import Request
 from perfmodel.workloads.workload import load_workload
+from tests.written import written
 from tracemodel.astra.engine.graph_engine import GraphEngine
 from tracemodel.astra.engine.setup import Setup
 from tracemodel.astra.engine.trace import trace_of
+from tracemodel.astra.estimate import Inputs, estimate_traces
 from tracemodel.astra.files.system import SystemFile
 from tracemodel.astra.fluid.fabric import FabricLine
 from tracemodel.astra.fluid.network import FluidNetwork
+from tracemodel.chakra.files import write
 from tracemodel.chakra.iteration_traces import iteration_traces
+from tracemodel.chakra.kinds import NodeType
+from tracemodel.chakra.node import InOut, Node
+
+from .engine.nodes import SYSTEM, collective
 
 FABRICS = ("fred-d", "fred-a", "mesh:5x4")
 
@@ -72,6 +83,34 @@ def test_context_experts_and_sequences_go_into_traces(
 def test_streamed_weights_end_a_little_later() -> None:
     direct, traced = ends_ns("fred-d", "gpt-3", "MP2-DP5-PP2")
     assert 0 < traced / direct - 1 < 1e-2
+
+
+NETWORK = "{topology: [Ring], npus_count: [4], bandwidth: [50.0], latency: [500.0]}"
+
+
+@pytest.mark.parametrize("model", ["fluid", "unaware"])
+def test_groups_are_those_of_the_file_if_given_and_those_in_the_traces_otherwise(
+    model: str, tmp_path: Path
+) -> None:
+    """An all-reduce of all four ranks, in traces that list the group and in others."""
+    listed = json.dumps([{"pg_name": "7", "ranks": [0, 1, 2, 3]}])
+    inputs = InOut(json.dumps([listed]))
+    group = Node(0, "## process_group:init ##", NodeType.METADATA_NODE, inputs=inputs)
+    reduced = collective(1, 1 << 20, pg_name="7")
+    for rank in range(4):
+        write(tmp_path / f"listed.{rank}.et", [group, reduced])
+        write(tmp_path / f"plain.{rank}.et", [reduced])
+    network = str(written(tmp_path / "net.yaml", NETWORK))
+    given = Inputs(written(tmp_path / "sys.json", SYSTEM), model=model)
+    by_file = replace(given, groups=(written(tmp_path / "g.json", {"7": [0, 1, 2, 3]}),))
+    [from_traces] = estimate_traces(f"{tmp_path}/listed", [network], given)
+    [from_file] = estimate_traces(f"{tmp_path}/plain", [network], by_file)
+    assert from_traces.ranks == from_file.ranks
+    assert from_traces.total_ns > 6 * 500  # three steps to reduce, three to gather
+    # The file goes before the traces: there the other two ranks have a group of their own.
+    halves = written(tmp_path / "halves.json", {"7": [0, 1], "8": [2, 3]})
+    with pytest.raises(InputError, match=r"pg_name: must name a group that rank 2 is in, not group 7$"):
+        estimate_traces(f"{tmp_path}/listed", [network], replace(given, groups=(halves,)))
 
 
 POOL = {

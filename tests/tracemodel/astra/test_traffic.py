@@ -1,6 +1,7 @@
 """Tests of tracemodel.astra.traffic: traces move as many bytes as templates do."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from tracemodel.chakra.kinds import CollectiveType, NodeType
 from tracemodel.chakra.node import Node
 
 from .engine.nodes import collective, compute, message, node, setup
+from .engine.test_custom import custom, ring
 
 TABLE = read_energy("measured")
 WAFERS = ("fred-a", "fred-d", "mesh:5x4")
@@ -142,6 +144,16 @@ def test_messages_and_remote_memory_have_parts_of_their_own() -> None:
             "memory": 400e-12 * TABLE.remote_memory_pj_per_bit,
         }
     )
+
+
+def test_collectives_of_traces_carry_the_messages_of_their_traces(tmp_path: Path) -> None:
+    """Each time a ring of 4 sends 6 messages of each NPU, whatever the bytes of the workload."""
+    ring_of_4 = Astra([Dimension("ring", 4, 1.0, 0)])
+    given = custom(tmp_path, ring(4, 1_000), setup(network=ring_of_4))
+    for times in (1, 3):
+        nodes = [collective(number, 5) for number in range(times)]
+        found = moved(given, [nodes] * 4)
+        assert carried(found) == {"npu_npu": times * 4 * 6 * 1_000}
 
 
 def test_compute_without_operations_makes_the_total_unknown() -> None:

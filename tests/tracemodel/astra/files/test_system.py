@@ -69,6 +69,25 @@ def test_local_memory_of_bandwidth_0_is_not_modelled(tmp_path: Path) -> None:
         assert load_system(path).local_mem_bw is None
 
 
+@pytest.mark.parametrize(
+    ("operations", "moved_bytes", "duration_ns"),
+    [
+        (0, 5, 0),
+        (1_000_000, 1_000, 500),  # at the peak
+        (1_000, 100_000, 1_000),  # at the bandwidth of the memory
+        (40_000, 2_000, 20),  # at both
+        (3_999, 1, 1),  # of a nanosecond that has begun nothing counts
+    ],
+)
+def test_compute_takes_as_long_as_the_roofline_says(
+    operations: int, moved_bytes: int, duration_ns: int
+) -> None:
+    system = SystemFile.model_validate(
+        {"roofline-enabled": 1, "local-mem-bw": 100, "peak-perf": 2}  # GB/s, TFLOP/s
+    )
+    assert system.roofline_ns(operations, moved_bytes) == duration_ns
+
+
 def test_keys_that_ask_for_what_is_not_modelled_are_one_warning(tmp_path: Path) -> None:
     tracked = {"track-local-mem": 1, "local-mem-trace-filename": "m", "boost-mode": 0}
     with pytest.warns(InputWarning) as warned:

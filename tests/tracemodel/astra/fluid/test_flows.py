@@ -109,6 +109,15 @@ def test_what_shares_no_link_takes_as_long_as_without_congestion(
     assert 0 <= flow(kind, 3 << 20, network, given).time_ns - want <= 100  # nanoseconds cut off
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_npu_alone_takes_no_time_and_loads_no_link(kind: Pattern) -> None:
+    network, given = Network([Dimension("ring", 4, 100, 10)]), system(["ring"])
+    plan = plan_of(kind, network, given, "s", (2,))
+    flows = Flows(fluid(network))
+    assert flows.collective(plan, 4_000, (2,)) == SharedFlow(0.0)
+    assert flows.carried(plan, 4_000, (2,)) == {}
+
+
 def test_a_direct_all_reduce_waits_for_its_links() -> None:
     network = Network([Dimension("switch", 64, 50, 500)])
     given = system(["direct"], splits=4, memory=10**9)
