@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -37,7 +38,18 @@ from rich.table import Table
 from testbench.evidence.equivalent import outcome
 from testbench.evidence.summary import source_scores
 
-__all__ = ["Mutant", "draw", "main", "places", "stages"]
+__all__ = [
+    "ROOT",
+    "Mutant",
+    "attempt",
+    "copied",
+    "draw",
+    "files",
+    "main",
+    "places",
+    "stages",
+    "tried",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,6 +144,8 @@ def places(area: str, path: str, source: str) -> Iterator[Mutant]:
     """Yield all mutants of the parts of a file that hold behaviour."""
     unseen = _unseen(source)
     nodes = list(ast_nodes(get_ast(source)))
+    # The lone ``*`` in a list of parameters is no operator: the type checker finds wrong calls.
+    unseen += [(one.start_pos, one.end_pos) for one in nodes if _is_separator(one)]
     for name in operator_names():
         if name.endswith(_UNUSED):
             continue
@@ -140,6 +154,11 @@ def places(area: str, path: str, source: str) -> Iterator[Mutant]:
         for occurrence, (begin, end) in enumerate(spots):
             if not any(first <= begin and end <= last for first, last in unseen):
                 yield Mutant(area, path, name, occurrence, begin[0])
+
+
+def _is_separator(node: Any) -> bool:
+    """Return whether a node of parso separates parameters of different kinds."""
+    return node.type == "operator" and node.parent.type == "parameters"
 
 
 def files(root: Path, areas: Iterable[str] = tuple(AREAS)) -> Iterator[tuple[str, str]]:
@@ -185,7 +204,7 @@ def copied(root: Path) -> Iterator[Path]:
     """Provide a copy of the sources and tests of a repository, and remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         tree = Path(folder) / "tree"
-        shutil.copytree(root, tree, ignore=shutil.ignore_patterns(*_OUTPUTS))
+        shutil.copytree(root, tree, symlinks=True, ignore=shutil.ignore_patterns(*_OUTPUTS))
         yield tree
 
 
@@ -227,41 +246,65 @@ def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
         yield ["-n", "2", "-m", "not slow"]
 
 
-def attempt(
-    tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False
-) -> tuple[str, str, str]:
-    """Return what became of a mutant ("killed", "hung" or "survived"), where, and the change."""
+def attempt(tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False) -> dict[str, Any]:
+    """Return a mutant's fields, its ``outcome``, the tests that it fails ``by``, ``difference``.
+
+    Parameters
+    ----------
+    tree : Path
+        Copy of the repository; the mutant is taken back at the end.
+    mutant : Mutant
+        The mutant.
+    limit_s : int
+        Time for a test [s].
+    near : bool
+        As in :func:`stages`.
+    """
     file = tree / mutant.path
-    source = file.read_text()
+    source = file.read_text(encoding="utf-8")
     changed = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
     if changed is None:
         raise RuntimeError(f"{mutant}: no such place")
-    difference = "".join(
-        difflib.unified_diff(source.splitlines(True), changed.splitlines(True), n=0)
-    ).split("\n", 2)[2]
-    file.write_text(changed)
+    lines = difflib.unified_diff(source.splitlines(True), changed.splitlines(True), n=0)
+    difference = "".join(lines).split("\n", 2)[2]
+    file.write_text(changed, encoding="utf-8")
     try:
-        for stage in stages(tree, mutant.path, near=near):
-            # A test that hangs ends the process, also within a call of compiled code.
-            limits = [f"--timeout={limit_s}", "--timeout-method=thread"]
-            command = [*_PYTEST, *limits, *stage]
-            environment = {**os.environ, "PYTHONPATH": str(tree)}
-            try:
-                ran = subprocess.run(
-                    command,
-                    cwd=tree,
-                    env=environment,
-                    capture_output=True,
-                    timeout=10 * limit_s,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                return "hung", " ".join(stage), difference
-            if ran.returncode not in (0, 5):  # 5: no test was collected
-                return "killed", " ".join(stage), difference
+        became, by = tried(tree, stages(tree, mutant.path, near=near), limit_s)
     finally:
-        file.write_text(source)
-    return "survived", "", difference
+        file.write_text(source, encoding="utf-8")
+    return {**asdict(mutant), "outcome": became, "by": by, "difference": difference}
+
+
+def tried(tree: Path, steps: Iterable[list[str]], limit_s: int) -> tuple[str, str]:
+    """Return whether a copy is "killed", "hung" or "survived", and the arguments of the tests.
+
+    Parameters
+    ----------
+    tree : Path
+        Copy of the repository.
+    steps : iterable of list of str
+        Arguments of pytest, for one run after the other.
+    limit_s : int
+        Time for a test [s].
+    """
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    for step in steps:
+        # A test that hangs ends the process, also within a call of compiled code.
+        limits = [f"--timeout={limit_s}", "--timeout-method=thread"]
+        try:
+            ran = subprocess.run(
+                [*_PYTEST, *limits, *step],
+                cwd=tree,
+                env=environment,
+                capture_output=True,
+                timeout=10 * limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return "hung", " ".join(step)
+        if ran.returncode not in (0, 5):  # 5: no test was collected
+            return "killed", " ".join(step)
+    return "survived", ""
 
 
 @click.command()
@@ -286,16 +329,13 @@ def main(
     """Print which mutants no test of the edit loop notices; exit status 1 if there is one."""
     begin, console = time.perf_counter(), Console(stderr=True)
     sample = draw(ROOT, mutants, seed, files(ROOT, area or AREAS))
-    results: list[dict[str, object]] = []
+    results: list[dict[str, Any]] = []
     with copied(ROOT) as tree:
         for number, mutant in enumerate(sample, start=1):
-            became, where, difference = attempt(tree, mutant, limit, near=near)
-            results.append(
-                {**asdict(mutant), "outcome": became, "by": where, "difference": difference}
-            )
-            console.print(
-                f"{number}/{len(sample)} {became} {mutant.path}:{mutant.line}", style="dim"
-            )
+            result = attempt(tree, mutant, limit, near=near)
+            results.append(result)
+            place = f"{mutant.path}:{mutant.line}"
+            console.print(f"{number}/{len(sample)} {result['outcome']} {place}", style="dim")
     if record:
         found = {
             "date": datetime.now(UTC).date().isoformat(),
@@ -314,7 +354,7 @@ def main(
     sys.exit(any(outcome(one) == "survived" for one in results))
 
 
-def report(results: list[dict[str, object]]) -> None:
+def report(results: list[dict[str, Any]]) -> None:
     """Print the scores and the survivors."""
     console, found = Console(), {"mutants": results}
     table = Table("area", "mutants", "killed", "equivalent", "survived", "score")

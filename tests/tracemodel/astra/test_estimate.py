@@ -109,7 +109,9 @@ def test_groups_are_those_of_the_file_if_given_and_those_in_the_traces_otherwise
     assert from_traces.total_ns > 6 * 500  # three steps to reduce, three to gather
     # The file goes before the traces: there the other two ranks have a group of their own.
     halves = written(tmp_path / "halves.json", {"7": [0, 1], "8": [2, 3]})
-    with pytest.raises(InputError, match=r"pg_name: must name a group that rank 2 is in, not group 7$"):
+    with pytest.raises(
+        InputError, match=r"pg_name: must name a group that rank 2 is in, not group 7$"
+    ):
         estimate_traces(f"{tmp_path}/listed", [network], replace(given, groups=(halves,)))
 
 
