@@ -35,6 +35,30 @@ EQUIVALENT = (
         "The solver reports progress after one conflict more; answers do not depend on it.",
     ),
     Equivalent(
+        "fred_hw/control/counter.py",
+        "came = Signal(range(self.sources + 1))",
+        "came = Signal(range(self.sources << 1))",
+        "A wider signal holds the same number of events.",
+    ),
+    Equivalent(
+        "fred_hw/control/counter.py",
+        "came = Signal(range(self.sources + 1))",
+        "came = Signal(range(self.sources + 2))",
+        "A wider signal holds the same number of events.",
+    ),
+    Equivalent(
+        "fred_hw/control/counter.py",
+        "total = Signal(self.width + 1)",
+        "total = Signal(self.width << 1)",
+        "A wider signal holds the same sum, and its carry in the same bit.",
+    ),
+    Equivalent(
+        "fred_hw/control/counter.py",
+        "total = Signal(self.width + 1)",
+        "total = Signal(self.width + 2)",
+        "A wider signal holds the same sum, and its carry in the same bit.",
+    ),
+    Equivalent(
         "gen/write.py",
         'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")',
         'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex( 9)}")',

@@ -1,8 +1,12 @@
 """Tests of perfmodel.clock: events in the order of their times."""
 
-import pytest
+from math import inf
 
-from perfmodel.clock import Clock
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel.clock import ROUNDING_CYCLES, Clock
 
 
 def test_in_the_order_of_times_and_of_asking() -> None:
@@ -25,6 +29,31 @@ def test_in_the_order_of_times_and_of_asking() -> None:
     clock.run()
     assert called == [(103, "first"), (103, "third"), (103, "now"), (105, "second"), (108, "later")]
     assert not clock.pending()
+
+
+def test_next_time_is_that_of_the_earliest_call() -> None:
+    clock, seen = Clock(0.0), list[float]()
+    assert clock.next_time == inf
+    for time in (7.0, 2.5, 4.0):
+        clock.at(time, int)
+    assert clock.next_time == 2.5
+    clock.run(lambda: seen.append(clock.next_time))
+    assert seen == [4.0, 7.0, inf]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=20))
+def test_simultaneous_calls_run_in_the_order_of_request(calls: list[tuple[bool, int]]) -> None:
+    clock, ran = Clock(0), list[tuple[int, int]]()
+    for number, (at, time) in enumerate(calls):
+        ask = clock.at if at else clock.after
+        ask(time, lambda *one: ran.append(one), time, number)
+    clock.run()
+    assert ran == sorted((time, number) for number, (_, time) in enumerate(calls))
+
+
+def test_rounding_is_above_that_of_long_sums_and_below_any_event() -> None:
+    tenths = sum(0.1 for _ in range(10_000))
+    assert abs(tenths - 1_000) < ROUNDING_CYCLES < 1e-3
 
 
 def test_what_it_calls_after_each() -> None:

@@ -51,3 +51,9 @@ def test_throughput_is_an_event_of_each_source_per_cycle_and_reset_clears_the_co
     cycles = [*[{"events": 0b111}] * 3, {"rst": 1}, {}, {}]
     seen = trace(SaturatingCounter(sources=3, width=6), cycles, ["count"])
     assert seen == [0, 0, 3, 6, 0, 0]
+
+
+@pytest.mark.parametrize(("sources", "width"), [(1, 1), (3, 4), (5, 32)])
+def test_ports_are_as_wide_as_the_parameters_say(sources: int, width: int) -> None:
+    unit = SaturatingCounter(sources=sources, width=width)
+    assert [len(port) for port in (unit.events, unit.clear, unit.count)] == [sources, 1, width]

@@ -49,6 +49,12 @@ def test_matching_reset_ends_all_paths() -> None:
 
 
 @pytest.mark.parametrize("unit", [CrossbarTracer, CrossbarMatching])
+@pytest.mark.parametrize("ports", [2, 3, 5])
+def test_configuration_has_a_bit_for_each_path(unit: Any, ports: int) -> None:
+    assert len(unit(ports=ports).configuration) == ports * ports
+
+
+@pytest.mark.parametrize("unit", [CrossbarTracer, CrossbarMatching])
 def test_wrong_ports_are_refused(unit: Any) -> None:
     with pytest.raises(ValueError, match=f"^{unit.__name__} ports must be 2 or more, not 1$"):
         unit(ports=1)
