@@ -142,7 +142,15 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     yield f"{summary.result} A mutant with which a test does not end is killed, too."
     yield ""
-    yield summary.run
+    near = " --near" if found["near"] else ""
+    sample = f"--seed {found['seed']} --mutants {len(found['mutants'])}{near}"
+    yield f"{summary.run} `python tests/mutation/sample.py {sample}` repeats it."
+    yield ""
+    yield (
+        "Each run of `make test` tries a few mutants of some modules, of the hardware and the "
+        "compiler among them, and [fails](../../tests/mutation/test_sources.py) if one survives "
+        "the tests of its module."
+    )
     yield ""
     yield "| area | mutants | killed | equivalent | survived | score |"
     yield "| --- | --: | --: | --: | --: | --: |"

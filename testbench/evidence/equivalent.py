@@ -82,6 +82,66 @@ EQUIVALENT = (
         "folder: Path = field(compare=True)",
         "All files of a study have the folder of the study, and only those are compared.",
     ),
+    Equivalent(
+        "perfmodel/clock.py",
+        "self._count = 0",
+        "self._count = 1",
+        "Calls are compared by their numbers alone, which then begin one later.",
+    ),
+    Equivalent(
+        "perfmodel/clock.py",
+        "self._count = 0",
+        "self._count = -1",
+        "Calls are compared by their numbers alone, which then begin one earlier.",
+    ),
+    Equivalent(
+        "perfmodel/clock.py",
+        "self._count += 1",
+        "self._count += 2",
+        "The numbers of calls still increase, and only their order matters.",
+    ),
+    Equivalent(
+        "studies/rtl_mesh.py",
+        'lambda row, _: "direct" if row.algorithm == _UNICASTS else row.algorithm,',
+        'lambda row, _: "direct" if row.algorithm >= _UNICASTS else row.algorithm,',
+        "Of the names that a record may have, none comes after `unicasts`.",
+    ),
+    Equivalent(
+        "studies/study/front.py",
+        "rows = np.array([*figures], float).reshape(-1, self.figures.shape[1])",
+        "rows = np.array([*figures], float).reshape(~1, self.figures.shape[1])",
+        "NumPy takes any negative number for the size that follows from the others.",
+    ),
+    Equivalent(
+        "studies/study/front.py",
+        "rows = np.array([*figures], float).reshape(-1, self.figures.shape[1])",
+        "rows = np.array([*figures], float).reshape(- 2, self.figures.shape[1])",
+        "NumPy takes any negative number for the size that follows from the others.",
+    ),
+    Equivalent(
+        "synth/includes.py",
+        "re.DOTALL | re.MULTILINE,",
+        "re.DOTALL + re.MULTILINE,",
+        "The sum of two flags of one bit each is both flags.",
+    ),
+    Equivalent(
+        "synth/includes.py",
+        "re.DOTALL | re.MULTILINE,",
+        "re.DOTALL ^ re.MULTILINE,",
+        "Two different flags of one bit each are both set.",
+    ),
+    Equivalent(
+        "synth/includes.py",
+        "return found[0]",
+        "return found[ 1]",
+        "The first group of a directive is the whole directive.",
+    ),
+    Equivalent(
+        "tracemodel/astra/collectives/streams.py",
+        "while self._waiting[queue] and self._running[queue] < self._active:",
+        "while self._waiting[queue] and self._running[queue] != self._active:",
+        "The number of running phases grows by one and stops at the limit.",
+    ),
 )
 """Reviewed mutants; a test checks that each line still exists."""
 

@@ -24,6 +24,23 @@ STATES_GB = {  # (MP, DP): stages 0 to 3, worked out apart from 1.008e12 paramet
 }
 
 
+@pytest.mark.parametrize(
+    ("batch", "microbatch", "dp", "samples", "microbatches"),
+    [
+        (8, None, 2, 4, 1),
+        (8, 1, 2, 1, 4),
+        (8, 8, 2, 4, 1),  # no more than a replica has
+        (10, None, 4, 2.5, 1),
+        (10, 2, 4, 2, 1.25),  # the last one is not full
+    ],
+)
+def test_samples_of_a_replica_pass_in_microbatches(
+    batch: int, microbatch: int | None, dp: int, samples: float, microbatches: float
+) -> None:
+    training = Training(batch=batch, microbatch=microbatch)
+    assert (training.samples(dp), training.microbatches(dp)) == (samples, microbatches)
+
+
 @pytest.mark.parametrize("zero", ZERO_STAGES)
 @pytest.mark.parametrize(("mp", "dp"), STATES_GB)
 def test_model_states_of_transformer_1t(mp: int, dp: int, zero: int) -> None:

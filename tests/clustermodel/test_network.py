@@ -1,5 +1,6 @@
 """Tests of clustermodel.network."""
 
+from collections.abc import Callable
 from math import prod
 
 import pytest
@@ -56,6 +57,13 @@ def test_message_goes_over_the_slowest_level_of_its_group() -> None:
     assert send_s(LEVELS, 4, 2, 1e9) == pytest.approx(0.01 + 1e-6)
     assert send_s(LEVELS, 8, 2, 1e9) == pytest.approx(0.1 + 2e-6)
     assert send_s(LEVELS, 1, 2, 1e9) == 0
+
+
+@pytest.mark.parametrize("timed", [all_reduce_s, all_to_all_s, send_s])
+@given(st.sampled_from([2, 8, 64, 1024]), st.floats(0.1, 100))
+def test_bytes_need_not_divide(timed: Callable[..., float], size: int, data: float) -> None:
+    levels = tuple(Level(one.fan_in, 1.0, 0.0) for one in LEVELS)  # a byte takes a second
+    assert timed(levels, size, 1, data) == pytest.approx(data * timed(levels, size, 1, 1.0))
 
 
 @given(st.sampled_from([2, 8, 64, 1024]), st.floats(1, 1e12), st.floats(1, 8))

@@ -246,7 +246,7 @@ def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
         yield ["-n", "2", "-m", "not slow"]
 
 
-def attempt(tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False) -> dict[str, Any]:
+def attempt(tree: Path, mutant: Mutant, steps: Iterable[list[str]], limit_s: int) -> dict[str, Any]:
     """Return a mutant's fields, its ``outcome``, the tests that it fails ``by``, ``difference``.
 
     Parameters
@@ -255,10 +255,8 @@ def attempt(tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False) -> 
         Copy of the repository; the mutant is taken back at the end.
     mutant : Mutant
         The mutant.
-    limit_s : int
-        Time for a test [s].
-    near : bool
-        As in :func:`stages`.
+    steps, limit_s : iterable of list of str, int
+        As in :func:`tried`.
     """
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
@@ -269,7 +267,7 @@ def attempt(tree: Path, mutant: Mutant, limit_s: int, *, near: bool = False) -> 
     difference = "".join(lines).split("\n", 2)[2]
     file.write_text(changed, encoding="utf-8")
     try:
-        became, by = tried(tree, stages(tree, mutant.path, near=near), limit_s)
+        became, by = tried(tree, steps, limit_s)
     finally:
         file.write_text(source, encoding="utf-8")
     return {**asdict(mutant), "outcome": became, "by": by, "difference": difference}
@@ -332,7 +330,8 @@ def main(
     results: list[dict[str, Any]] = []
     with copied(ROOT) as tree:
         for number, mutant in enumerate(sample, start=1):
-            result = attempt(tree, mutant, limit, near=near)
+            steps = stages(tree, mutant.path, near=near)
+            result = attempt(tree, mutant, steps, limit)
             results.append(result)
             place = f"{mutant.path}:{mutant.line}"
             console.print(f"{number}/{len(sample)} {result['outcome']} {place}", style="dim")

@@ -110,7 +110,7 @@ def test_outcome_is_that_of_the_tests(tree: Path, operator: str, outcome: str) -
     mutant = Mutant(
         "generator", "gen/larger.py", f"core/ReplaceComparisonOperator_{operator}", 0, 3
     )
-    found = attempt(tree, mutant, 60)
+    found = attempt(tree, mutant, stages(tree, mutant.path), 60)
     assert found["outcome"] == outcome
     assert "-    return a if a > b else b" in found["difference"]
     assert (tree / "gen/larger.py").read_text() == SOURCE

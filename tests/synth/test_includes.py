@@ -8,9 +8,9 @@ import pytest
 from fred_hw.errors import InputError
 from synth.includes import with_includes
 
-TOP = """// `include "a.vh"
+TOP = """// `include "sub/a.vh"
 /*
-`include "a.vh"
+`include "sub/a.vh"
 */
   `include "sub/a.vh" // why
 module t; endmodule
@@ -49,6 +49,13 @@ def test_files_elsewhere_are_refused(top: Path, name: str) -> None:
 def test_what_is_not_there_or_includes_itself_is_left_to_yosys(top: Path, text: str) -> None:
     top.write_text(text)
     assert with_includes(top, 1000) == text
+
+
+def test_file_beside_the_including_one_goes_before_that_of_the_top(top: Path) -> None:
+    (top.parent / "b.vh").write_text("wire other;")
+    assert "wire b;" in with_includes(top, 1000)
+    (top.parent / "sub" / "b.vh").unlink()
+    assert "wire other;" in with_includes(top, 1000)
 
 
 def test_the_size_of_all_is_bounded(top: Path) -> None:

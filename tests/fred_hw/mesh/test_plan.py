@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.fabric_plan import End
 from fred_hw.mesh.plan import DIRECTIONS, Place
-from fred_hw.mesh.route_computation import RouteComputation
+from fred_hw.mesh.route_computation import RouteComputation, position_layout
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from testbench.stimulus.meshes import with_routing
@@ -35,6 +35,15 @@ def test_a_router_has_the_ports_that_lead_somewhere() -> None:
         ("north", "east", "west", "local"),
         [0, 1, 3, 4],
     )
+
+
+@pytest.mark.parametrize(("width", "height"), [(2, 2), (2, 5), (3, 2), (4, 4), (5, 3)])
+def test_positions_are_those_that_routers_compute_with(width: int, height: int) -> None:
+    mesh = MESH.with_changes(width=width, height=height)
+    layout, units = position_layout(mesh), mesh.plan.units
+    assert [(one.y, one.x) for one in units] == [*product(range(height), range(width))]
+    for one in units:
+        assert one.position == layout.const({"x": one.x, "y": one.y}).as_value().value
 
 
 def choices(routing: str) -> tuple[bool, ...]:

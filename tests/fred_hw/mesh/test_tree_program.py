@@ -115,6 +115,27 @@ def test_extreme_times_of_a_step_are_loaded(step_cycles: int) -> None:
     assert steps[0] == Step(address, step_cycles)
 
 
+def test_tables_are_loaded_word_by_word_and_each_entry_is_waited_for() -> None:
+    made = program()
+    registers, flit_bytes = endpoint_map(made.link), made.link.data_width // 8
+    status = registers.register("STATUS").address
+    for npu in range(3):
+        _, *steps = made.load_steps(npu)
+        for entry in made.entries(npu):
+            writes = entry.writes(flit_bytes)
+            loaded, waited, steps = (
+                steps[: len(writes)],
+                steps[len(writes)],
+                steps[len(writes) + 1 :],
+            )
+            assert [(one.address, one.value) for one in loaded] == [
+                (registers.register(name).address + 4 * word, value) for name, word, value in writes
+            ]
+            assert {word for _, word, _ in writes} == {0, 1}
+            assert (waited.address, waited.value) == (status, 0)
+        assert steps == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

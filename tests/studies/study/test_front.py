@@ -39,3 +39,5 @@ def test_a_front_reaches_what_is_no_better_than_one_of_its_points(
         any(all(a <= b for a, b in zip(one, other, strict=True)) for one in points)
         for other in others
     ]
+    kept = naive(points)
+    assert [front.has(one) for one in others] == [one in kept for one in others]

@@ -11,9 +11,9 @@ KNOWN = EQUIVALENT[0]
 
 
 @pytest.mark.parametrize("one", EQUIVALENT, ids=lambda one: f"{one.path}: {one.after}")
-def test_reviewed_line_exists_once_and_has_a_reason(one: Equivalent) -> None:
+def test_reviewed_line_exists_and_has_a_reason(one: Equivalent) -> None:
     lines = [line.strip() for line in (ROOT / one.path).read_text(encoding="utf-8").splitlines()]
-    assert lines.count(one.before) == 1
+    assert one.before in lines
     assert one.before != one.after
     assert one.why.endswith(".")
 

@@ -108,6 +108,19 @@ def test_congestion_never_saves_time(
     assert aware.bottleneck.utilisation <= 1.01
 
 
+@pytest.mark.parametrize("count", [0, 1, 1000, GIB])
+@pytest.mark.parametrize("name", ["mesh:5x4", "fred-d"])
+def test_links_of_a_route_are_busy_while_they_send_and_its_end_never(name: str, count: int) -> None:
+    topology = shared_topology(name)
+    schedule = build_schedule(topology, "all_gather", [range(20)], 1.0, "ring")
+    model = Aware(topology, schedule, Conditions())
+    for message in schedule.transfers:
+        *links, (_, busy_ns) = model.hops_ns(message.hops, count)
+        assert busy_ns == 0
+        for takes_ns, sends_ns in links:
+            assert 0 <= sends_ns <= takes_ns
+
+
 ALONE = [
     ("mesh:5x4", range(20)),
     ("mesh:5x4", [0, 2, 3, 9]),  # edges share links
