@@ -311,7 +311,7 @@ def tried(tree: Path, steps: Iterable[list[str]], limit_s: int) -> tuple[str, st
 @click.option(
     "--area", type=click.Choice(list(AREAS)), multiple=True, help="Draw of it; all areas."
 )
-@click.option("--limit", type=click.IntRange(1), default=120, help="Seconds for a test.")
+@click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a test.")
 @click.option("--near", is_flag=True, help="Leave out tests that are not near the module.")
 @click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
