@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench attack fuzz mutation formal coverage fidelity docs site golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench attack fuzz mutation formal deadlocks coverage fidelity docs site golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ mutation: $(STAMP) ## change a netlist, then a line of the sources, and see whet
 
 formal: $(STAMP) ## prove properties of the hardware, and refute each for a mutant (at most 25 minutes)
 	$(BIN)/fred formal --output build/formal/results.json
+
+deadlocks: $(STAMP) ## search all short queues of descriptors on small fabrics for deadlocks, and record it (25 minutes)
+	$(BIN)/python -m testbench.formal.descriptor_queues --record testbench/evidence/records/deadlocks.json
 
 coverage: $(STAMP) ## measure coverage of the generated Verilog and of cover points, and record it; SEED= (15 minutes)
 	$(BIN)/python -m testbench.coverage.measure --seed $(or $(SEED),1) --record testbench/evidence/records/coverage.json

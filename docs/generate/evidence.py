@@ -10,6 +10,7 @@ from testbench.evidence.summary import (
     ATTACKS,
     COVERAGE,
     COVERED,
+    DEADLOCKS,
     NETLIST_MUTANTS,
     PROOFS,
     RECORDS,
@@ -108,6 +109,47 @@ _UNPROVEN = (
     ),
     ("* A link beyond 14 cycles: ABC did not finish 16 cycles in 5 minutes."),
 )
+
+
+def _deadlocks(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
+    """Yield the section on the search for deadlocks."""
+    [summary] = said
+    yield "## Search for deadlocks"
+    yield ""
+    yield summary.result
+    yield ""
+    yield f"{summary.run} `{summary.command}` repeats it."
+    yield ""
+    yield (
+        "Two L1 switches have two endpoints each, and are joined by an L2 switch. Any endpoint may "
+        "start late. A descriptor sends a message, receives one, does both, or takes part in a "
+        "ring of three or four endpoints. A combination is legal if all descriptors end when each "
+        f"flow has links of its own. A message has {found['flits']} flits. Queues of links and "
+        f"receive queues hold {found['queue']} flits. The window is the number of packets that a "
+        "flow has in flight at most. Combinations that differ only in the numbers of endpoints "
+        "are one class, and one of each class is searched."
+    )
+    yield ""
+    yield "| descriptors | rule | window | combinations | classes | states | largest class | stuck |"
+    yield "| --- | --- | --: | --: | --: | --: | --: | --: |"
+    for row in found["rows"]:
+        counts = (row[name] for name in ("queues", "classes", "states", "most states", "stuck"))
+        cells = " | ".join(f"{count:,}" for count in counts)
+        yield f"| {_DESCRIPTORS[row['kind']]} | {row['rule']} | {row['window']} | {cells} |"
+    yield ""
+    yield (
+        "Under rule `bounded`, which is that of the hardware, an endpoint drops a flit that it "
+        "cannot take, and its source sends it again. Under `endless` the flit blocks the link "
+        "until the endpoint takes it. That the search finds deadlocks then shows that it can."
+    )
+    yield ""
+    yield summary.omits
+    yield (
+        "[Deadlock freedom](deadlock-freedom.md) has the argument for fabrics of any size."
+    )
+
+
+_DESCRIPTORS = {"messages": "messages only", "rings": "at least one ring"}
 
 
 def _mutants(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
@@ -294,6 +336,7 @@ def _attacks(_: Any, said: Sequence[Summary]) -> Iterator[str]:
 
 _SECTIONS: dict[str, Callable[[Any, Sequence[Summary]], Iterator[str]]] = {
     PROOFS: _proofs,
+    DEADLOCKS: _deadlocks,
     NETLIST_MUTANTS: _mutants,
     COVERAGE: _coverage,
     SOURCE_MUTANTS: _sources,

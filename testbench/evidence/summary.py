@@ -18,6 +18,7 @@ __all__ = [
     "ATTACKS_OMIT",
     "COVERAGE",
     "COVERED",
+    "DEADLOCKS",
     "NETLIST_MUTANTS",
     "PROOFS",
     "RECORDS",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 RECORDS = Path(__file__).parent / "records"
-PROOFS, NETLIST_MUTANTS = "proofs.json", "netlist-mutants.json"
+PROOFS, DEADLOCKS, NETLIST_MUTANTS = "proofs.json", "deadlocks.json", "netlist-mutants.json"
 COVERAGE, SOURCE_MUTANTS, ATTACKS = "coverage.json", "source-mutants.json", "attacks.json"
 
 COVERED = {
@@ -225,6 +226,31 @@ def _proofs(found: Mapping[str, Any]) -> list[Summary]:
     return rows
 
 
+def _deadlocks(found: Mapping[str, Any]) -> list[Summary]:
+    bounded, endless = (
+        [row for row in found["rows"] if row["rule"] == rule] for rule in ("bounded", "endless")
+    )
+    queues = {row["kind"]: row["queues"] for row in bounded}
+    states = sum(row["states"] for row in bounded)
+    stuck = sum(row["stuck"] for row in bounded)
+    result = (
+        f"All {sum(queues.values()):,} legal combinations of up to two descriptors at each of four "
+        f"endpoints were searched on a model of three switches, {states:,} states in all. "
+        f"Combinations with a deadlock: {stuck}. If a full receive queue may block a link forever, "
+        f"{sum(row['stuck'] for row in endless)} combinations have one."
+    )
+    run = (
+        f"The run of {found['date']} took {_minutes(found['seconds'])} "
+        f"(fred-hw {found['version']}, {_tools(found)})."
+    )
+    omits = (
+        "The search does not show fabrics with more switches, planes or endpoints, longer queues "
+        "or other sizes of messages. In the model a packet is one flit, acks arrive at once, and "
+        "all flows are on one virtual channel."
+    )
+    return [Summary("search for deadlocks", "make deadlocks", result, run, omits)]
+
+
 def _netlist_mutants(found: Mapping[str, Any]) -> list[Summary]:
     scores = netlist_scores(found)
     total = _score(
@@ -324,6 +350,7 @@ def _tools(found: Mapping[str, Any]) -> str:
 
 _SUMMARIES: dict[str, Callable[[Any], list[Summary]]] = {
     PROOFS: _proofs,
+    DEADLOCKS: _deadlocks,
     NETLIST_MUTANTS: _netlist_mutants,
     COVERAGE: _coverage,
     SOURCE_MUTANTS: _source_mutants,

@@ -16,10 +16,16 @@ RTL, so they are not compared step by step. Random campaigns of whole fabrics
 * virtual channels: the model has one
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["RULES", "Descriptor", "Fabric", "exchange", "judged", "ring", "stuck_states"]
+import numpy as np
+from numpy.typing import NDArray
+
+from testbench.formal.acceptance_steps import OUTCOMES, Tables, every_state, first_state, judge
+
+__all__ = ["RULES", "Descriptor", "Fabric", "Searched", "exchange", "judged", "ring", "search"]
 
 RULES = ("bounded", "endless")
 """Rules for a flit that the current descriptor cannot take yet.
@@ -29,7 +35,8 @@ is full the flit holds the link: under ``bounded`` until the endpoint drops it, 
 under ``endless`` until there is space.
 """
 
-State = tuple[tuple[int, ...], ...]
+_MOST_FLITS = 255
+"""Most flits that an endpoint sends: numbers of the search are bytes."""
 
 
 class Descriptor(NamedTuple):
@@ -75,139 +82,66 @@ def ring(to: int, source: int, steps: int, message: int, chunks: int) -> Descrip
     return Descriptor(to, tuple(sends), source, tuple(receives))
 
 
-class _Search(NamedTuple):
-    """A fabric, the endpoints' descriptors, and the acceptance rule.
+class Searched(NamedTuple):
+    """Number of states that can be reached, and of those from which completion is impossible."""
 
-    A state has for each endpoint its descriptor, flits handed to the source, and flits taken from
-    the receive queue, of this descriptor; for each flow packets handed over, sent, accepted and
-    known to be accepted; and for each queue the packets in it, as flow and number.
-    """
+    reached: int
+    stuck: int
 
-    fabric: Fabric
-    work: Sequence[Sequence[Descriptor]]
-    rule: str
 
-    @property
-    def flows(self) -> list[tuple[int, int]]:
-        return [*self.fabric.paths]
+def _tables(
+    fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str, *, reduced: bool
+) -> Tables:
+    """Return the arrays of the compiled search. They have the flows of the descriptors only."""
+    jobs = [(end, place, job) for end, one in enumerate(work) for place, job in enumerate(one)]
+    wanted = {(end, job.to) for end, _, job in jobs if job.sends}
+    flows = [flow for flow in fabric.paths if flow in wanted]
+    hops = max((len(fabric.paths[flow]) for flow in flows), default=0)
+    flits = max((max(len(job.sends), len(job.receives)) for *_, job in jobs), default=0)
+    shape = (len(work), max((len(one) for one in work), default=0))
+    to, source = (np.full(shape, -1) for _ in range(2))
+    sends, receives = (np.zeros(shape, np.int64) for _ in range(2))
+    send_needs, receive_needs = (np.zeros((*shape, flits), np.int64) for _ in range(2))
+    for end, place, job in jobs:
+        to[end, place], source[end, place] = job.to, job.source
+        sends[end, place], receives[end, place] = len(job.sends), len(job.receives)
+        send_needs[end, place, : len(job.sends)] = job.sends
+        receive_needs[end, place, : len(job.receives)] = job.receives
+    path = np.full((len(flows), hops), -1)
+    for row, flow in zip(path, flows, strict=True):
+        row[: len(fabric.paths[flow])] = fabric.paths[flow]
+    queues = 1 + max((link for links in fabric.paths.values() for link in links), default=-1)
+    sizes = (queues, fabric.link_depth, fabric.receive_depth, fabric.window)
+    return Tables(
+        jobs=np.array([len(one) for one in work]),
+        to=to,
+        source=source,
+        sends=sends,
+        receives=receives,
+        send_needs=send_needs,
+        receive_needs=receive_needs,
+        ends=np.array(flows, np.int64).reshape(-1, 2),
+        path=path,
+        alone=_alone([fabric.paths[flow] for flow in flows], queues),
+        sizes=np.array((*sizes, rule == "bounded", reduced)),
+    )
 
-    def first(self) -> State:
-        ends = sum(((-1 if k in self.fabric.late else 0, 0, 0) for k in range(len(self.work))), ())
-        links = 1 + max(link for path in self.fabric.paths.values() for link in path)
-        return (ends, (0,) * (3 * len(self.flows)), *((),) * links)
 
-    def over(self, state: State) -> bool:
-        """Return whether all descriptors are complete."""
-        return all(
-            state[0][3 * k] == len(jobs) - 1 and self._is_over(state, k)
-            for k, jobs in enumerate(self.work)
-        )
-
-    def _is_over(self, state: State, end: int) -> bool:
-        now, sent, taken = state[0][3 * end : 3 * end + 3]
-        if now < 0:
-            return True
-        job = self.work[end][now]
-        return sent == len(job.sends) and taken == len(job.receives)
-
-    def after(self, state: State) -> Iterator[State]:
-        """Yield successor states: all, or a single one that does not affect the other moves.
-
-        That is so of a flit that is handed over, if no receive depends on it: it has to happen,
-        and can before anything else.
-        """
-        for end in range(len(self.work)):
-            for one in self._hand_over(state, end):
-                yield one
-                if not any(self.work[end][state[0][3 * end]].receives):
-                    return
-        for end in range(len(self.work)):
-            yield from self._begin(state, end)
-            yield from self._take(state, end)
-        for flow in range(len(self.flows)):
-            yield from self._send(state, flow)
-        for link in range(2, len(state)):
-            yield from self._move(state, link)
-
-    def _begin(self, state: State, end: int) -> Iterator[State]:
-        """Start the next descriptor; in another flow only when all flits have been accepted."""
-        now = state[0][3 * end]
-        if now + 1 == len(self.work[end]) or not self._is_over(state, end):
-            return
-        to = self.work[end][now + 1].to
-        for flow, ends in enumerate(self.flows):
-            handed, _, accepted = state[1][3 * flow : 3 * flow + 3]
-            if to >= 0 and ends[0] == end and ends[1] != to and handed != accepted:
-                return
-        yield _with(state, 0, 3 * end, (now + 1, 0, 0))
-
-    def _hand_over(self, state: State, end: int) -> Iterator[State]:
-        now, sent, taken = state[0][3 * end : 3 * end + 3]
-        if now < 0 or sent == len(self.work[end][now].sends):
-            return
-        job = self.work[end][now]
-        flow = self.flows.index((end, job.to))
-        handed, _, accepted = state[1][3 * flow : 3 * flow + 3]
-        if job.sends[sent] <= taken and handed - accepted < self.fabric.window:
-            after = _with(state, 0, 3 * end + 1, (sent + 1,))
-            yield _with(after, 1, 3 * flow, (handed + 1,))
-
-    def _queued(self, state: State, end: int) -> int:
-        """Return the flits in a receive queue: accepted in all flows, minus taken by all jobs."""
-        came = sum(state[1][3 * flow + 2] for flow, ends in enumerate(self.flows) if ends[1] == end)
-        now, _, taken = state[0][3 * end : 3 * end + 3]
-        return came - taken - sum(len(job.receives) for job in self.work[end][: max(0, now)])
-
-    def _take(self, state: State, end: int) -> Iterator[State]:
-        now, sent, taken = state[0][3 * end : 3 * end + 3]
-        if now < 0 or taken == len(self.work[end][now].receives):
-            return
-        if self._queued(state, end) > 0 and self.work[end][now].receives[taken] <= sent:
-            yield _with(state, 0, 3 * end + 2, (taken + 1,))
-
-    def _send(self, state: State, flow: int) -> Iterator[State]:
-        handed, sent, _ = state[1][3 * flow : 3 * flow + 3]
-        link = self.fabric.paths[self.flows[flow]][0] + 2
-        if sent < handed and len(state[link]) < 2 * self.fabric.link_depth:
-            after = _with(state, 1, 3 * flow + 1, (sent + 1,))
-            yield (*after[:link], (*after[link], flow, sent), *after[link + 1 :])
-
-    def _move(self, state: State, link: int) -> Iterator[State]:
-        """Move the first packet of a queue to the next queue, or let its endpoint judge it."""
-        if not state[link]:
-            return
-        flow, number = state[link][:2]
-        path = self.fabric.paths[self.flows[flow]]
-        here = path.index(link - 2)
-        gone = (*state[:link], state[link][2:], *state[link + 1 :])
-        if here + 1 < len(path):
-            beyond = path[here + 1] + 2
-            if len(state[beyond]) < 2 * self.fabric.link_depth:
-                yield (*gone[:beyond], (*gone[beyond], flow, number), *gone[beyond + 1 :])
-            return
-        accepted = state[1][3 * flow + 2]
-        if number != accepted:
-            yield gone
-            return
-        judged = self._judged(state, *self.flows[flow])
-        if judged == "accept":
-            yield _with(gone, 1, 3 * flow + 2, (accepted + 1,))
-        elif judged == "drop":
-            yield _with(gone, 1, 3 * flow + 1, (accepted,))
-
-    def _judged(self, state: State, source: int, end: int) -> str:
-        """Return what an endpoint does with the next flit of a flow."""
-        now, sent, taken = state[0][3 * end : 3 * end + 3]
-        return judged(
-            self.work[end],
-            now,
-            source,
-            sent=sent,
-            taken=taken,
-            queued=self._queued(state, end),
-            depth=self.fabric.receive_depth,
-            rule=self.rule,
-        )
+def _alone(paths: Sequence[Sequence[int]], queues: int) -> NDArray[np.bool_]:
+    """Return for each queue whether the queues behind it have packets from no other one."""
+    steps = {step for path in paths for step in pairwise((-1, *path))}
+    return np.array(
+        [
+            all(
+                other == queue
+                for one, to in steps
+                if one == queue
+                for other, at in steps
+                if at == to
+            )
+            for queue in range(queues)
+        ]
+    )
 
 
 def judged(
@@ -241,50 +175,39 @@ def judged(
     rule : str
         One of ``RULES``.
     """
-    jobs = work[: now + 1]
-    if [job.source for job in jobs if job.source >= 0][-1:] != [source]:
-        return "drop"
-    job = jobs[-1]
-    wanted = len(job.receives) - taken
-    following = work[now + 1 : now + 2]
-    if following and following[0].source == source:
-        wanted += len(following[0].receives)
-    if queued >= wanted:
-        return "drop"
-    # Flits of a message in flight wait only for memory, so the queue soon has space for them.
-    stored = sum(needs <= sent for needs in job.receives[taken:])
-    if rule == "bounded" and queued >= stored + depth:
-        return "drop"
-    return "accept" if queued < depth + (rule == "bounded") else "wait"
+    tables = _tables(Fabric({}, receive_depth=depth), [work], rule, reduced=False)
+    return OUTCOMES[judge(tables, 0, now, source, sent, taken, queued)]
 
 
-def _with(state: State, part: int, place: int, values: tuple[int, ...]) -> State:
-    old = state[part]
-    new = (*old[:place], *values, *old[place + len(values) :])
-    return (*state[:part], new, *state[part + 1 :])
+def search(
+    fabric: Fabric,
+    work: Sequence[Sequence[Descriptor]],
+    rule: str = "bounded",
+    *,
+    reduced: bool = True,
+) -> Searched:
+    """Return what a search of all states finds.
 
+    Parameters
+    ----------
+    fabric : Fabric
+        The fabric.
+    work : sequence of sequences of Descriptor
+        Descriptors of each endpoint.
+    rule : str
+        One of ``RULES``.
+    reduced : bool
+        Whether steps that other steps do not depend on are done at once. Fewer states are reached
+        then; whether some are stuck is the same.
 
-def stuck_states(
-    fabric: Fabric, work: Sequence[Sequence[Descriptor]], rule: str = "bounded"
-) -> tuple[int, list[State]]:
-    """Return the number of reachable states, and those from which completion is impossible."""
-    search = _Search(fabric, work, rule)
-    first = search.first()
-    before: dict[State, list[State]] = {first: []}
-    waiting, ends = [first], list[State]()
-    while waiting:
-        state = waiting.pop()
-        if search.over(state):
-            ends.append(state)
-        for one in search.after(state):
-            if one not in before:
-                before[one] = []
-                waiting.append(one)
-            before[one].append(state)
-    good, waiting = set(ends), ends
-    while waiting:
-        for one in before[waiting.pop()]:
-            if one not in good:
-                good.add(one)
-                waiting.append(one)
-    return len(before), [one for one in before if one not in good]
+    Raises
+    ------
+    ValueError
+        If an endpoint sends more than 255 flits.
+    """
+    tables = _tables(fabric, work, rule, reduced=reduced)
+    if tables.sends.sum(axis=1).max(initial=0) > _MOST_FLITS:
+        raise ValueError(f"an endpoint of a search must send at most {_MOST_FLITS} flits")
+    on_time = [end for end, jobs in enumerate(work) if jobs and end not in fabric.late]
+    rows, good = every_state(tables, first_state(tables, np.array(on_time, np.int64)))
+    return Searched(len(rows), int(len(rows) - good.sum()))

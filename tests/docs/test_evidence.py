@@ -47,6 +47,28 @@ def test_entries_of_attacks_add_up(tmp_path: Path) -> None:
     assert "| ab12 | 9 | 20.4 | mesh 2, wafer 3 | 1,000,000 | 7 | 2 | mesh, seed 9: stuck |" in page
 
 
+def test_deadlocks_of_each_rule_are_counted_apart(tmp_path: Path) -> None:
+    counts = {"classes": 3, "queues": 20, "states": 1_500, "most states": 900, "first stuck": None}
+    rows = [
+        {"kind": kind, "window": window, "rule": rule, **counts, "stuck": stuck}
+        for kind, window, rule, stuck in (
+            ("messages", 1, "bounded", 0),
+            ("messages", 1, "endless", 4),
+            ("rings", 1, "bounded", 0),
+            ("rings", 1, "endless", 8),
+            ("messages", 2, "bounded", 0),
+        )
+    ]
+    entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"numba": "1"}, "seconds": 120}
+    entry |= {"flits": 3, "queue": 2, "rows": rows}
+    (tmp_path / "deadlocks.json").write_text(json.dumps(entry))
+    page = evidence_page(tmp_path)
+    assert "All 40 legal combinations" in page
+    assert "4,500 states in all. Combinations with a deadlock: 0." in page
+    assert "a link forever, 12 combinations have one." in page
+    assert "| at least one ring | endless | 1 | 20 | 3 | 1,500 | 900 | 8 |" in page
+
+
 def test_score_leaves_out_equivalent_mutants(tmp_path: Path) -> None:
     counts = {"drawn": 10, "killed": 6, "equivalent": 2, "survivors": ["-mode inv", "-mode const0"]}
     entry = {

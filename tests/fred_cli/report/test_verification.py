@@ -24,7 +24,7 @@ def cells() -> list[list[str]]:
 def test_each_check_is_shown_as_on_the_page_of_evidence(cells: list[list[str]]) -> None:
     page = evidence_page()
     rows = [one for some in summaries(read()).values() for one in some]
-    assert len(rows) == 6
+    assert len(rows) == 7
     for one in rows:
         assert [one.name, one.result, one.omits, one.run, one.command] in cells
         assert one.result in page and one.run in page and f"`{one.command}`" in page
