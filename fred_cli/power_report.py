@@ -12,6 +12,7 @@ from fred_hw.spec import SwitchSpec
 
 if TYPE_CHECKING:
     from synth.power import Watts
+    from synth.replayed_parts import ReplayedParts
     from synth.synthesis import Source, Synthesis
 
 __all__ = ["POWER_LEVELS", "compared", "mesh_beside", "power_report"]
@@ -34,6 +35,8 @@ def power_report(
 ) -> dict[str, Any]:
     """Return the power of a synthesized design under each workload, as JSON values.
 
+    The power of a mesh is the sum over its routers.
+
     Parameters
     ----------
     spec, level : SwitchSpec or MeshSpec, str
@@ -45,7 +48,8 @@ def power_report(
     cycles, seed : int
         Length of the counted window, and seed of the stimulus.
     progress, workloads : Callable, sequence of str
-        Called with a description of each step, and workloads, idle first; all if empty.
+        Called with a description of each step, and workloads; all if empty. Energies above idle
+        need ``idle`` as the first.
 
     Raises
     ------
@@ -55,31 +59,28 @@ def power_report(
         The simulator is not installed or failed.
     """
     with needed("numba", "power", "fred-hw[synth]"):
-        from synth.activity import Trace, replay
-    from synth.gate_level import gate_level
-    from synth.power import PowerModel
-    from synth.sizable import SizableDesign
+        from synth.activity import Trace
+    from synth.replayed_parts import ReplayedParts
     from testbench.cosimulation.activity import record_workloads
 
     clock_ns = synthesis.target_ns
-    gates = gate_level(SizableDesign(synthesis.mapped, synthesis.libraries), source.units)
-    model = PowerModel(gates)
+    design = synthesis.mapped, synthesis.libraries
+    parts = ReplayedParts(*design, source.units, apart=isinstance(spec, MeshSpec))
     progress("co-simulating the workloads")
-    ports = [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
     simulator, recordings = record_workloads(
-        spec, level, ports, work, cycles=cycles, seed=seed, workloads=workloads
+        spec, level, parts.ports, work, cycles=cycles, seed=seed, workloads=workloads
     )
     rows: list[dict[str, Any]] = []
     for one in recordings:
         progress(f"replaying {one.workload} on the netlist")
         trace = Trace(f"workload {one.workload}", one.values, *one.window)
-        power = model.power(replay(gates, trace), clock_ns)
+        power = parts.power(trace, clock_ns)
         idle_w = rows[0]["total"]["total_w"] if rows else power.total.total_w
         energy = _energy(one.counts, power.total, idle_w, clock_ns * cycles, spec)
         row = {"workload": one.workload, "cycles": cycles, **one.counts, **_row(power, source)}
         rows.append({**row, "energy": energy})
     tools = {**synthesis.to_dict()["provenance"], "simulator": simulator, "seed": seed}
-    return _report(spec, level, synthesis, model, rows) | {"provenance": tools}
+    return _report(spec, level, synthesis, parts, rows) | {"provenance": tools}
 
 
 def mesh_beside(spec: SwitchSpec) -> MeshSpec:
@@ -140,7 +141,7 @@ def _report(
     spec: SwitchSpec | MeshSpec,
     level: str,
     synthesis: "Synthesis",
-    model: Any,
+    parts: "ReplayedParts",
     rows: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Return the report without its provenance."""
@@ -150,8 +151,8 @@ def _report(
         "clock_ns": synthesis.target_ns,
         "shortest_clock_ns": synthesis.timing.clock_ns,
         "effort": synthesis.effort,
-        "volts": model.units.volts,
-        "wire_load": model.wires.name if model.wires else None,
+        "volts": parts.volts,
+        "wire_load": parts.wire_load,
         "memory_bits": synthesis.area.memory_bits,
         "area_um2": synthesis.area.area_um2,
         "routers": spec.routers if isinstance(spec, MeshSpec) else None,

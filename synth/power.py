@@ -7,7 +7,7 @@ own estimate, and its internal power is twice too high at outputs and clocks.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class Watts:
         """Internal, switching and leakage power [W]."""
         return self.internal_w + self.switching_w + self.leakage_w
 
+    def __add__(self, other: "Watts") -> "Watts":
+        """Return the power of both."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Watts(*(one + more for one, more in pairs))
+
     def to_dict(self) -> dict[str, float]:
         """Return all powers as JSON values."""
         return {**asdict(self), "total_w": self.total_w}
@@ -67,6 +72,12 @@ class Power:
     total: Watts
     classes: dict[str, Watts]
     modules: dict[str, Watts]
+
+    def __add__(self, other: "Power") -> "Power":
+        """Return the power of two parts of a design."""
+        classes = _added(self.classes, other.classes)
+        modules = _added(self.modules, other.modules)
+        return Power(self.total + other.total, classes, _most_first(modules))
 
 
 class PowerModel:
@@ -261,14 +272,23 @@ class PowerModel:
             name: watts(self._module == place, float(parts[4, self._module == place].sum()))
             for place, name in enumerate(self._modules)
         }
-        modules = dict(sorted(modules.items(), key=lambda one: -one[1].total_w))
         total = Watts(
             *(
                 sum(getattr(one, name) for one in classes.values())
                 for name in ("internal_w", "switching_w", "leakage_w", "wires_w")
             )
         )
-        return Power(total, classes, modules)
+        return Power(total, classes, _most_first(modules))
+
+
+def _added(one: Mapping[str, Watts], other: Mapping[str, Watts]) -> dict[str, Watts]:
+    """Return the power of each name in either part."""
+    none = Watts(0.0, 0.0, 0.0, 0.0)
+    return {name: one.get(name, none) + other.get(name, none) for name in {**one, **other}}
+
+
+def _most_first(modules: Mapping[str, Watts]) -> dict[str, Watts]:
+    return dict(sorted(modules.items(), key=lambda one: -one[1].total_w))
 
 
 def _mean(values: list[Floats], weights: list[Floats]) -> Floats:

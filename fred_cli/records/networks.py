@@ -43,8 +43,6 @@ _MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
 """Width and height of the mesh of each number of ports."""
 _SWITCHES = 16
 """Most ports of whole switches."""
-_SIMULATED_NPUS = 16
-"""Most NPUs of a mesh whose all-reduce is simulated: Icarus takes 5 minutes for 16."""
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
@@ -58,18 +56,14 @@ _DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
 }
 _MAIN = ("adders", "multiplexers", "pipeline")
 _SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
-_SLOW = "power: an all-reduce was not simulated, which takes 5 minutes for 16 NPUs"
-_OF_MESH = (
-    "flow sets and phases: routers have no configurations, and flows share links in time; power: "
-    "an all-reduce is another kind of work; fred power --mesh compares the energy of a reduced byte"
-)
+_OF_MESH = "flow sets and phases: routers have no configurations, and flows share links in time"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworksMeasurement(SynthesisMeasurement):
     """Area, clock, power, latency and routed flow sets of FRED_3, FRED_2 and its baselines.
 
-    A mesh of as many NPUs has no configurations and a power of another kind of work.
+    A mesh of as many NPUs has no configurations. Its all-reduce is a ring of unicasts.
 
     Parameters
     ----------
@@ -175,7 +169,8 @@ class NetworksMeasurement(SynthesisMeasurement):
     def _mesh(self, mesh: MeshSpec, work: Path) -> dict[str, Any]:
         """Return the figures of a mesh, with an adder of a network of two ports for each NPU.
 
-        The latency is that of the longest route, by the latency of a router of four.
+        The latency is that of the longest route, by the latency of a router of four. The power is
+        that of the routers, without the adders.
         """
         found, adder = self._synthesized(mesh, "mesh"), self._adder
         adder_um2 = sum(one.area_um2 for one in adder.area.classes if one.name == "adders")
@@ -196,7 +191,8 @@ class NetworksMeasurement(SynthesisMeasurement):
             "memory_bits": found.area.memory_bits,
             "other_share": 1 - (main_um2 + mesh.routers * adder_um2) / area_um2,
             "latency_cycles": run.measurements["router_latency_cycles"] * routers,
-            **dict.fromkeys(("all_reduce_w", "random_share", "phase_share")),
+            "all_reduce_w": self._all_reduce_w("mesh", mesh, found, work / "power"),
+            **dict.fromkeys(("random_share", "phase_share")),
             "not_measured": _OF_MESH,
         }
 
@@ -211,7 +207,7 @@ class NetworksMeasurement(SynthesisMeasurement):
         routes = [plan.route(*pair) for pair in permutations(range(mesh.routers), 2)]
         return {
             "ports": mesh.routers,
-            **self._whole(mesh, "reducing_mesh", work, replayed=mesh.routers <= _SIMULATED_NPUS),
+            **self._whole(mesh, "reducing_mesh", work),
             "latency_cycles": max(
                 sum(cycles[plan.units[link.number].spec] for link in route[1:]) for route in routes
             ),
@@ -227,17 +223,15 @@ class NetworksMeasurement(SynthesisMeasurement):
             **_shares(spec.ports, partial(_routes, "interconnect", spec), self.seed),
         }
 
-    def _whole(
-        self, spec: SwitchSpec | MeshSpec, level: str, work: Path, *, replayed: bool = True
-    ) -> dict[str, Any]:
+    def _whole(self, spec: SwitchSpec | MeshSpec, level: str, work: Path) -> dict[str, Any]:
         """Return area, clock and power of a network."""
         found = self._synthesized(spec, level)
         shown = found.to_dict()
         return {
             **{key: shown[key] for key in _SHOWN},
             "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
-            "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
-            "not_measured": "" if replayed else _SLOW,
+            "all_reduce_w": self._all_reduce_w(level, spec, found, work),
+            "not_measured": "",
         }
 
     def _switch_cycles(self, spec: SwitchSpec, work: Path) -> int:
@@ -278,12 +272,10 @@ class NetworksMeasurement(SynthesisMeasurement):
             cycles=_CYCLES,
             seed=self.seed,
             progress=lambda _: None,
-            workloads=("idle", "all_reduce"),
+            workloads=("all_reduce",),
         )
-        [total_w] = (
-            row["total"]["total_w"] for row in power["workloads"] if row["workload"] == "all_reduce"
-        )
-        return total_w
+        [row] = power["workloads"]
+        return row["total"]["total_w"]
 
 
 def _routes(level: str, spec: SwitchSpec, flows: Sequence[Flow]) -> bool:

@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Recorder of all ports, from the start of a test to the end of a window.
+    """Recorder of ports from the start of a test to the end of a window.
+
+    Ports are those of the design, or ``instance.port`` in it.
 
     A port's value in a cycle is that before the rising edge which ends the cycle, or None while a
     bit is undefined.
@@ -31,7 +35,9 @@ class Recorder:
         ports: Sequence[str] = json.loads(os.environ["FRED_PORTS"])
         self.values: dict[str, list[int | None]] = {port: [] for port in ports}
         self.window = [0, 0]
-        self._handles = [(dut[port], its) for port, its in self.values.items()]
+        self._handles = [
+            (reduce(getitem, port.split("."), dut), its) for port, its in self.values.items()
+        ]
         self._task = cocotb.start_soon(self._run())
 
     async def _run(self) -> None:

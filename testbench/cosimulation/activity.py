@@ -64,7 +64,7 @@ def record_workloads(
     level : str
         One of ``POWER_LEVELS``.
     ports : sequence of str
-        Ports of the top module to record.
+        Ports to record, of the top module or as ``instance.port``.
     work : Path
         Folder for logs and recordings.
     cycles : int
