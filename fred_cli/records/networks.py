@@ -46,6 +46,8 @@ _SWITCHES = 16
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
+_FULL_RATE = 0.9
+"""Least flits per port and cycle in an all-reduce; links also carry acks."""
 _DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
     "interconnect": interconnect_design,
     "crossbar": crossbar_design,
@@ -275,6 +277,10 @@ class NetworksMeasurement(SynthesisMeasurement):
             workloads=("all_reduce",),
         )
         [row] = power["workloads"]
+        ports = spec.routers if isinstance(spec, MeshSpec) else spec.ports
+        if row["flits"] < _FULL_RATE * ports * _CYCLES:
+            message = f"{row['flits']} flits in {_CYCLES} cycles are no full rate"
+            raise SimulatorError(f"all-reduce of {spec.name}: {message}")
         return row["total"]["total_w"]
 
 

@@ -10,7 +10,8 @@ from testbench.agents.reducing_mesh import ReducingMeshBench
 from .tb_reducing_mesh import ALL, ENDS, MESH, MOST, NPUS, PLAN, started, test
 
 CYCLES = int(os.environ["FRED_CYCLES"])
-WARM = 200
+WARM = 100 + 20 * (MESH.width + MESH.height)
+"""Cycles until all NPUs receive: a flit passes twice half of the rows and columns at most."""
 COUNT = 2 * (WARM + CYCLES) // MOST
 CENTRE = MESH.width // 2 + MESH.width * (MESH.height // 2)
 
