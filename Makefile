@@ -65,7 +65,7 @@ mutation: $(STAMP) ## change a netlist, then a line of the sources, and see whet
 formal: $(STAMP) ## prove properties of the hardware, and refute each for a mutant (at most 25 minutes)
 	$(BIN)/fred formal --output build/formal/results.json
 
-deadlocks: $(STAMP) ## search all short queues of descriptors on small fabrics for deadlocks, and record it (25 minutes)
+deadlocks: $(STAMP) ## search all short queues of descriptors on small fabrics for deadlocks, and record it (an hour)
 	$(BIN)/python -m testbench.formal.descriptor_queues --record testbench/evidence/records/deadlocks.json
 
 coverage: $(STAMP) ## measure coverage of the generated Verilog and of cover points, and record it; SEED= (15 minutes)

@@ -124,13 +124,17 @@ def _deadlocks(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
         "Two L1 switches have two endpoints each, and are joined by an L2 switch. Any endpoint may "
         "start late. A descriptor sends a message, receives one, does both, or takes part in a "
         "ring of three or four endpoints. A combination is legal if all descriptors end when each "
-        f"flow has links of its own. A message has {found['flits']} flits. Queues of links and "
-        f"receive queues hold {found['queue']} flits. The window is the number of packets that a "
-        "flow has in flight at most. Combinations that differ only in the numbers of endpoints "
-        "are one class, and one of each class is searched."
+        "flow has links of its own, and a message moves only while the descriptors of both its "
+        'ends are current. So two endpoints that both queue "send, then receive" for each other '
+        f"are not legal. A message has {found['flits']} flits. Queues of links and receive queues "
+        f"hold {found['queue']} flits. The window is the number of packets that a flow has in "
+        "flight at most. Two combinations are of one class if exchanging the endpoints of an L1 "
+        "switch, or the L1 switches, makes them equal. One combination of each class is searched. "
+        "A step is done at once if it stays possible until it is done, prevents no other step, and "
+        "changes what none of them does. So states between such steps are not visited."
     )
     yield ""
-    yield "| descriptors | rule | window | combinations | classes | states | largest class | stuck |"
+    yield "| descriptors | rule | window | combinations | classes | states | most states | stuck |"
     yield "| --- | --- | --: | --: | --: | --: | --: | --: |"
     for row in found["rows"]:
         counts = (row[name] for name in ("queues", "classes", "states", "most states", "stuck"))
@@ -138,15 +142,16 @@ def _deadlocks(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
         yield f"| {_DESCRIPTORS[row['kind']]} | {row['rule']} | {row['window']} | {cells} |"
     yield ""
     yield (
-        "Under rule `bounded`, which is that of the hardware, an endpoint drops a flit that it "
-        "cannot take, and its source sends it again. Under `endless` the flit blocks the link "
-        "until the endpoint takes it. That the search finds deadlocks then shows that it can."
+        "A combination is stuck if a state can be reached from which its descriptors can no longer "
+        "all end. Rule `bounded` is that of the hardware: if the receive queue is full of flits "
+        "that wait for a send, the endpoint drops the next flit, and its source sends it again. "
+        "Under `endless` that flit blocks the link until there is space. The search then finds "
+        "deadlocks, so it is able to find them. Both rules reach the same states, as a dropped "
+        "flit returns to a state before it was sent. They differ in the steps between states."
     )
     yield ""
     yield summary.omits
-    yield (
-        "[Deadlock freedom](deadlock-freedom.md) has the argument for fabrics of any size."
-    )
+    yield ("[Deadlock freedom](deadlock-freedom.md) has the argument for fabrics of any size.")
 
 
 _DESCRIPTORS = {"messages": "messages only", "rings": "at least one ring"}
@@ -186,15 +191,14 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     near = " --near" if found["near"] else ""
     sample = f"--seed {found['seed']} --mutants {len(found['mutants'])}{near}"
-    yield f"{summary.run} `python tests/mutation/sample.py {sample}` repeats it."
+    yield f"{summary.run} `.venv/bin/python tests/mutation/sample.py {sample}` repeats it."
     yield ""
     yield (
-        "Each run of `make test` tries a few mutants of some modules, of the hardware and the "
-        "compiler among them, and [fails](../../tests/mutation/test_sources.py) if one survives "
-        "the tests of its module."
+        "`make test` tries up to eight mutants of each of four modules, and [fails]"
+        "(../../tests/mutation/test_sources.py) if one survives that is not judged equivalent."
     )
     yield ""
-    yield "| area | mutants | killed | equivalent | survived | score |"
+    yield "| area | mutants | killed | judged equivalent | survived | score |"
     yield "| --- | --: | --: | --: | --: | --: |"
     yield from (f"| {score.name} | {_cells(score)} |" for score in source_scores(found))
     yield ""
@@ -208,7 +212,7 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     equivalent = [one for one in found["mutants"] if outcome(one) == "equivalent"]
     if equivalent:
         yield ""
-        yield "Equivalent by review, with the reason in `testbench/evidence/equivalent.py`:"
+        yield "Judged equivalent, with the reason:"
         yield ""
         yield from (f"* {_place(one)}. {reason(one)}" for one in equivalent)
 

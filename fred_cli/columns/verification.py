@@ -64,21 +64,22 @@ COVERAGE = Columns(
 )
 
 
-def _scores(name: str) -> Columns:
+def _scores(name: str, equivalent: str) -> Columns:
     """Return the columns of scores of mutants."""
     return Columns(
         [
             Column(attrgetter("name"), name, name, number=False),
             Column(attrgetter("mutants"), "mutants", "mutants"),
             Column(attrgetter("killed"), "killed", "killed"),
-            Column(attrgetter("equivalent"), "equivalent", "equivalent"),
+            Column(attrgetter("equivalent"), equivalent, equivalent),
             Column(attrgetter("survived"), "survived", "survived"),
             Column(attrgetter("score"), "score", "score"),
         ]
     )
 
 
-NETLIST_MUTANTS, SOURCE_MUTANTS = _scores("unit"), _scores("area")
+NETLIST_MUTANTS = _scores("unit", "equivalent")
+SOURCE_MUTANTS = _scores("area", "judged equivalent")
 
 ATTACKS = Columns(
     [

@@ -1,4 +1,8 @@
-"""Mutants of sources that are equivalent by review: no test can tell them from the source."""
+"""Mutants of sources that a reviewer judged equivalent: no test can tell them from the source.
+
+That is not proven, so they count as not noticed in the score. The sample of ``make test`` has no
+other survivors.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,12 +33,6 @@ class Equivalent:
 
 EQUIVALENT = (
     Equivalent(
-        "fred_hw/compiler/exact.py",
-        "_AT_ONCE = 20_000",
-        "_AT_ONCE = 20001",
-        "The solver reports progress after one conflict more; answers do not depend on it.",
-    ),
-    Equivalent(
         "fred_hw/control/counter.py",
         "came = Signal(range(self.sources + 1))",
         "came = Signal(range(self.sources << 1))",
@@ -59,30 +57,6 @@ EQUIVALENT = (
         "A wider signal holds the same sum, and its carry in the same bit.",
     ),
     Equivalent(
-        "gen/write.py",
-        'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")',
-        'aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex( 9)}")',
-        "The random name of a temporary file has a byte more.",
-    ),
-    Equivalent(
-        "clustermodel/model.py",
-        "own = self.experts / ep",
-        "own = self.experts // ep",
-        "EP divides the number of experts, so both quotients are equal.",
-    ),
-    Equivalent(
-        "gen/verilog_parser.py",
-        "at += 1  # skip the semicolon",
-        "at += 0  # skip the semicolon",
-        "The semicolon is then read as an empty item, which is left out, too.",
-    ),
-    Equivalent(
-        "studies/study/traces.py",
-        "folder: Path = field(compare=False)",
-        "folder: Path = field(compare=True)",
-        "All files of a study have the folder of the study, and only those are compared.",
-    ),
-    Equivalent(
         "perfmodel/clock.py",
         "self._count = 0",
         "self._count = 1",
@@ -105,18 +79,6 @@ EQUIVALENT = (
         'lambda row, _: "direct" if row.algorithm == _UNICASTS else row.algorithm,',
         'lambda row, _: "direct" if row.algorithm >= _UNICASTS else row.algorithm,',
         "Of the names that a record may have, none comes after `unicasts`.",
-    ),
-    Equivalent(
-        "studies/study/front.py",
-        "rows = np.array([*figures], float).reshape(-1, self.figures.shape[1])",
-        "rows = np.array([*figures], float).reshape(~1, self.figures.shape[1])",
-        "NumPy takes any negative number for the size that follows from the others.",
-    ),
-    Equivalent(
-        "studies/study/front.py",
-        "rows = np.array([*figures], float).reshape(-1, self.figures.shape[1])",
-        "rows = np.array([*figures], float).reshape(- 2, self.figures.shape[1])",
-        "NumPy takes any negative number for the size that follows from the others.",
     ),
     Equivalent(
         "synth/includes.py",

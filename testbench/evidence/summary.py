@@ -87,9 +87,9 @@ class Score(NamedTuple):
         The unit or the area.
     mutants, killed, equivalent, survived : int
         All mutants; those that a property refutes or a test notices; equivalent ones, by proof for
-        netlists and by review for sources; and those that nothing notices.
+        netlists and in a reviewer's judgement for sources; and all others.
     score : str
-        Share of the mutants that are noticed among those that are not equivalent.
+        Share of the mutants that are noticed among those that are not proven equivalent.
     """
 
     name: str
@@ -154,13 +154,13 @@ def counted(found: Mapping[str, Any]) -> list[Counted]:
 def netlist_scores(found: Mapping[str, Any]) -> list[Score]:
     """Return the score of each unit in a record of mutants of netlists."""
     return [
-        _score(one["unit"], one["drawn"], one["killed"], one["equivalent"])
+        _netlist_score(one["unit"], one["drawn"], one["killed"], one["equivalent"])
         for one in found["units"]
     ]
 
 
-def _score(name: str, drawn: int, killed: int, equivalent: int) -> Score:
-    """Return a score: killed mutants among those that are not equivalent."""
+def _netlist_score(name: str, drawn: int, killed: int, equivalent: int) -> Score:
+    """Return a score: killed mutants among those that are not proven equivalent."""
     different = drawn - equivalent
     score = share(killed, different)
     return Score(name, drawn, killed, equivalent, different - killed, score)
@@ -178,7 +178,8 @@ def source_scores(found: Mapping[str, Any]) -> list[Score]:
 def _source_score(name: str, mutants: Iterable[Mapping[str, Any]]) -> Score:
     """Return the score of some mutants of sources."""
     counts = Counter(outcome(one) for one in mutants)
-    return _score(name, counts.total(), counts["killed"], counts["equivalent"])
+    killed, judged, survived = (counts[one] for one in ("killed", "equivalent", "survived"))
+    return Score(name, counts.total(), killed, judged, survived, share(killed, counts.total()))
 
 
 def attack_totals(entries: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -231,29 +232,32 @@ def _deadlocks(found: Mapping[str, Any]) -> list[Summary]:
         [row for row in found["rows"] if row["rule"] == rule] for rule in ("bounded", "endless")
     )
     queues = {row["kind"]: row["queues"] for row in bounded}
-    states = sum(row["states"] for row in bounded)
+    states = sum(row["states"] for row in found["rows"])
     stuck = sum(row["stuck"] for row in bounded)
     result = (
         f"All {sum(queues.values()):,} legal combinations of up to two descriptors at each of four "
-        f"endpoints were searched on a model of three switches, {states:,} states in all. "
-        f"Combinations with a deadlock: {stuck}. If a full receive queue may block a link forever, "
-        f"{sum(row['stuck'] for row in endless)} combinations have one."
+        "endpoints were searched. The model has three switches. "
+        f"{len(found['rows'])} searches visited {states:,} states. "
+        f"With the rule of the hardware, {stuck} combinations have a deadlock. If a full receive "
+        f"queue may block a link forever, {sum(row['stuck'] for row in endless):,} have one."
     )
     run = (
         f"The run of {found['date']} took {_minutes(found['seconds'])} "
         f"(fred-hw {found['version']}, {_tools(found)})."
     )
     omits = (
-        "The search does not show fabrics with more switches, planes or endpoints, longer queues "
-        "or other sizes of messages. In the model a packet is one flit, acks arrive at once, and "
-        "all flows are on one virtual channel."
+        "The search does not show fabrics with more switches, planes or endpoints, longer queues, "
+        "larger windows, other sizes of messages, or rings with the steps of an all-reduce. Phases "
+        "that reduce or multicast in switches are not in the model. A packet is one flit, acks "
+        "arrive at once, and all flows are on one virtual channel. How often a flit is dropped is "
+        "not bounded."
     )
     return [Summary("search for deadlocks", "make deadlocks", result, run, omits)]
 
 
 def _netlist_mutants(found: Mapping[str, Any]) -> list[Summary]:
     scores = netlist_scores(found)
-    total = _score(
+    total = _netlist_score(
         "all",
         sum(one.mutants for one in scores),
         sum(one.killed for one in scores),
@@ -301,14 +305,14 @@ def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
     )
     result = (
         "cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{total.mutants} times. {tried} noticed {total.killed} of the changes. "
-        f"A review found {total.equivalent} of the others to be equivalent. The score is "
-        f"{total.score}: killed mutants among those that are not equivalent."
+        f"{total.mutants} times. {tried} noticed {total.killed} of the changes, {total.score}. "
+        f"A review judged {total.equivalent} of the others equivalent, which is no proof. "
+        "They count as not noticed."
     )
     omits = (
-        "The sample is small: it does not show that every change of a line is noticed. Equivalence "
-        "is a judgement, not a proof. Annotations, declarations of data classes and sizes of "
-        "caches are not changed. A survivor may fail in a slow test or in a test of another folder."
+        "The sample is small: it does not show that every change of a line is noticed. "
+        "Annotations, declarations of data classes and sizes of caches are not changed. A survivor "
+        "may fail in a slow test or in a test of another folder."
     )
     return [Summary("mutants of sources", "make mutation", result, _run(found), omits)]
 

@@ -3,11 +3,11 @@
 The model has only the parts that can wait for something else: queues of links between switches, the
 window of a source, the receive queue of an endpoint, and descriptors that are executed in order. A
 packet is a flit. Acks and nacks arrive at once, as they need no credits; memory takes and gives a
-flit at any time. A late start is a step that is taken late.
+flit at any time. A late endpoint begins its first descriptor after any number of steps.
 
-What an endpoint accepts, ``judged``, is compared with ``AceChannel`` for queues of exchanges
-(tests/testbench/formal/test_acceptance_rtl.py). The model simplifies the following parts of the
-RTL, so they are not compared step by step. Random campaigns of whole fabrics
+When an endpoint drops flits of its current flow, by ``judged``, is compared with ``AceChannel`` for
+queues of receives (tests/testbench/formal/test_acceptance_rtl.py). The model simplifies the
+following parts of the RTL, so they are not compared step by step. Random campaigns of whole fabrics
 (``testbench.campaigns``) cover them instead:
 
 * flow control: a packet is one flit, and waits for space instead of credits
@@ -23,16 +23,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fred_hw.checks import check_choice
 from testbench.formal.acceptance_steps import OUTCOMES, Tables, every_state, first_state, judge
 
 __all__ = ["RULES", "Descriptor", "Fabric", "Searched", "exchange", "judged", "ring", "search"]
 
 RULES = ("bounded", "endless")
-"""Rules for a flit that the current descriptor cannot take yet.
+"""Rules for a flit that arrives while the receive queue is full of flits that wait for a send.
 
-Both accept the flit if the next descriptor wants it and the receive queue is not full. If the queue
-is full the flit holds the link: under ``bounded`` until the endpoint drops it, at any time, and
-under ``endless`` until there is space.
+Flits of the current descriptor are accepted while there is space, and those of the next one if it
+has the same source. If the queue is full the flit holds the link: under ``bounded`` until the
+endpoint drops it, after any time, and under ``endless`` until there is space. Flits that wait only
+for memory are never dropped.
 """
 
 _MOST_FLITS = 255
@@ -42,7 +44,8 @@ _MOST_FLITS = 255
 class Descriptor(NamedTuple):
     """A descriptor: flits sent to one endpoint and received from one.
 
-    Each flit that is sent has the number of received flits that it needs, and the other way round.
+    ``sends[k]`` is the number of received flits that the sent flit k needs, and ``receives[k]`` is
+    the number of sent flits that the received flit k needs.
     """
 
     to: int = -1
@@ -73,7 +76,8 @@ def exchange(to: int = -1, source: int = -1, flits: int = 1) -> Descriptor:
 def ring(to: int, source: int, steps: int, message: int, chunks: int) -> Descriptor:
     """Return a member's descriptor in a ring: successive chunks, each in a number of steps.
 
-    A step sends what the step before received. The next chunk is received when this one is sent.
+    Each step sends the message that the previous step received. The next chunk is received when
+    this one is sent.
     """
     sends, receives = list[int](), list[int]()
     for chunk, step in ((c, s) for c in range(chunks) for s in range(steps)):
@@ -197,14 +201,16 @@ def search(
     rule : str
         One of ``RULES``.
     reduced : bool
-        Whether steps that other steps do not depend on are done at once. Fewer states are reached
-        then; whether some are stuck is the same.
+        Whether a step is done at once if it stays possible until it is done, prevents no other
+        step, and changes what none of them does. Fewer states are reached then; whether some are
+        stuck is the same.
 
     Raises
     ------
     ValueError
-        If an endpoint sends more than 255 flits.
+        If the rule is not known, or an endpoint sends more than 255 flits.
     """
+    check_choice("search rule", rule, RULES)
     tables = _tables(fabric, work, rule, reduced=reduced)
     if tables.sends.sum(axis=1).max(initial=0) > _MOST_FLITS:
         raise ValueError(f"an endpoint of a search must send at most {_MOST_FLITS} flits")

@@ -35,10 +35,10 @@ class Tables(NamedTuple):
     path : array, (flows, hops)
         Queues on the path of each flow, then -1.
     alone : array, (queues,)
-        Whether the queues behind a queue have packets from no other one.
+        Whether each queue behind a queue is filled from this one only.
     sizes : array, (6,)
         Queues, flits of a queue, flits of a receive queue, packets of a window, whether the
-        rule is "bounded", and whether steps that may as well be next are done at once.
+        rule is "bounded", and whether steps whose order cannot matter are done at once.
     """
 
     jobs: NDArray[np.int64]
@@ -246,17 +246,17 @@ def _copy(out: Any, place: int, state: Any) -> int:
 
 @numba.njit(cache=True)
 def _first(state: Any, tables: Any) -> bool:
-    """Do a step that may as well be the next one, if there is one.
+    """Do a step whose order cannot matter, if there is one.
 
-    Such a step stays possible whatever happens before it, and no other step does something else
-    after it. So completion is possible afterwards if it is possible now.
+    Such a step stays possible until it is done. It prevents no other step, and changes what none
+    of them does. So completion is possible afterwards if it is possible now.
     """
     for end in range(len(tables.jobs)):
-        # Flits in the queue and flits that it has to have space for are both one fewer.
+        # Flits in the queue and flits still wanted fall by one, so later ones are judged alike.
         if _take(state, tables, end):
             return True
         now, last = state[3 * end] - 1, tables.jobs[end] - 1
-        ordered = now >= 0 and tables.receive_needs[end, now].max() > 0
+        ordered = now >= 0 and tables.receive_needs[end, now].any()
         if not ordered and _hand_over(state, tables, end):
             return True
         # Flits that arrive are dropped before and after, if the two next descriptors receive none.

@@ -1,9 +1,11 @@
 """Search of all short queues of descriptors of four endpoints on a shared fabric.
 
 Two switches (L1) have two endpoints each, and are joined by a third one (L2). Flows from one L1 to
-the other share two queues of flits in each direction, at L2 and at the L1 behind it. Every endpoint
-has up to two descriptors, and may start late. A descriptor sends a message, receives one, does
-both, or takes part in a ring.
+the other share two queues of flits in each direction: the input buffers of L2 and of the far L1.
+The last link ends in the receive queue of the endpoint. The input buffer of a source's own L1 is
+left out for these flows, as a source has one flow in flight. Every endpoint has up to two
+descriptors, and may start late. A descriptor sends a message, receives one, does both, or takes
+part in a ring.
 
     python -m testbench.formal.descriptor_queues --record testbench/evidence/records/deadlocks.json
 """
@@ -36,7 +38,7 @@ FLITS = 3
 Part = tuple[int, ...]
 """Endpoints that take part: source and destination of a message, or members of a ring."""
 Job = tuple[Part, ...]
-"""A descriptor, as what its endpoint takes part in at once."""
+"""The messages, or the ring, that one descriptor executes."""
 Queues = tuple[tuple[Job, ...], ...]
 """Descriptors of each endpoint."""
 
@@ -146,7 +148,7 @@ def _named(part: Part, order: tuple[int, ...]) -> Part:
 
 
 def classes(kind: str) -> Counter[Queues]:
-    """Return queues that can end, with how many are equal to each but for endpoints' numbers.
+    """Return one queue of each class that can end, with the number of queues in the class.
 
     Parameters
     ----------

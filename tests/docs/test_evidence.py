@@ -64,8 +64,9 @@ def test_deadlocks_of_each_rule_are_counted_apart(tmp_path: Path) -> None:
     (tmp_path / "deadlocks.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
     assert "All 40 legal combinations" in page
-    assert "4,500 states in all. Combinations with a deadlock: 0." in page
-    assert "a link forever, 12 combinations have one." in page
+    assert "5 searches visited 7,500 states." in page
+    assert "With the rule of the hardware, 0 combinations have a deadlock." in page
+    assert "a link forever, 12 have one." in page
     assert "| at least one ring | endless | 1 | 20 | 3 | 1,500 | 900 | 8 |" in page
 
 
@@ -96,9 +97,12 @@ def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
     entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": mutants}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "noticed 3 of the changes" in page
+    assert "noticed 3 of the changes, 75.0 %" in page
     assert "| model | 4 | 3 | 0 | 1 | 75.0 % |" in page
-    assert "`python tests/mutation/sample.py --seed 3 --mutants 4 --near` repeats it." in page
+    assert (
+        "`.venv/bin/python tests/mutation/sample.py --seed 3 --mutants 4 --near` repeats it."
+        in page
+    )
     assert page.count("* `perfmodel") == 1
     assert "* `perfmodel/m1.py`, line 1: `Number`" in page
 
@@ -111,7 +115,8 @@ def test_equivalent_mutants_of_sources_have_a_reason(tmp_path: Path) -> None:
     entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": [mutant]}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
-    assert "A review found 1 of the others to be equivalent." in page
+    assert "noticed 0 of the changes, 0.0 %. A review judged 1 of the others equivalent" in page
+    assert "| compiler | 1 | 0 | 1 | 0 | 0.0 % |" in page
     assert "Survivors" not in page
     assert f"* `{known.path}`, line 19: `Number`. {known.why}" in page
 

@@ -5,7 +5,7 @@ a sample can be repeated. Work is done in a copy of the repository. A mutant is 
 of its module first, then on those of its folder, on others that import it, and on the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
-    python tests/mutation/sample.py --seed 2 --mutants 24 --near \
+    python tests/mutation/sample.py --seed 7 --mutants 40 --near \
         --record testbench/evidence/records/source-mutants.json
 """
 
@@ -356,7 +356,7 @@ def main(
 def report(results: list[dict[str, Any]]) -> None:
     """Print the scores and the survivors."""
     console, found = Console(), {"mutants": results}
-    table = Table("area", "mutants", "killed", "equivalent", "survived", "score")
+    table = Table("area", "mutants", "killed", "judged equivalent", "survived", "score")
     for score in source_scores(found):
         table.add_row(*map(str, score))
     console.print(table)

@@ -26,7 +26,7 @@ def test_records_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
     assert list(summaries(read(tmp_path))) == [PROOFS]
 
 
-def test_equivalent_mutants_do_not_count_and_hung_ones_are_killed() -> None:
+def test_only_proven_equivalence_leaves_a_mutant_out_of_the_score() -> None:
     unit = {"unit": "fifo", "drawn": 10, "killed": 6, "equivalent": 2}
     assert netlist_scores({"units": [unit]}) == [("fifo", 10, 6, 2, 2, "75.0 %")]
     unit |= {"killed": 0, "equivalent": 10}
@@ -37,7 +37,7 @@ def test_equivalent_mutants_do_not_count_and_hung_ones_are_killed() -> None:
     known = EQUIVALENT[0]
     difference = f"@@ -1 +1 @@\n-  {known.before}\n+  {known.after}\n"
     mutants[2] |= {"path": known.path, "difference": difference}
-    assert source_scores({"mutants": mutants}) == [("model", 4, 3, 1, 0, "100.0 %")]
+    assert source_scores({"mutants": mutants}) == [("model", 4, 3, 1, 0, "75.0 %")]
 
 
 def test_designs_of_several_attacks_count_once() -> None:

@@ -70,8 +70,22 @@ def test_larger_cases(case: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("window", [1, 2])
 @pytest.mark.parametrize("case", CASES)
-def test_steps_done_at_once_leave_the_result_as_it_is(case: str, rule: str) -> None:
-    some, every = (search(*CASES[case], rule, reduced=one) for one in (True, False))
+def test_steps_done_at_once_leave_the_result_as_it_is(case: str, window: int, rule: str) -> None:
+    fabric, work = CASES[case]
+    some, every = (
+        search(fabric._replace(window=window), work, rule, reduced=one) for one in (True, False)
+    )
     assert some.reached < every.reached
     assert (some.stuck > 0) == (every.stuck > 0)
+
+
+def test_rule_must_be_known() -> None:
+    with pytest.raises(ValueError, match="must be one of bounded, endless"):
+        search(*CASES["a ring on one link"], "bonded")
+
+
+def test_flits_of_an_endpoint_must_fit_in_a_byte() -> None:
+    with pytest.raises(ValueError, match="must send at most 255 flits"):
+        search(Fabric({(0, 1): (0,)}), [[exchange(1, flits=256)], [exchange(source=0, flits=256)]])
