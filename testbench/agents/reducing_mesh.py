@@ -1,8 +1,9 @@
 """Agents of the bench of a mesh whose routers reduce: NPUs by address, and registers of routers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
+import cocotb
 from cocotb.triggers import RisingEdge
 
 from fred_hw.compiler.flows import Flow
@@ -50,16 +51,23 @@ class ReducingMeshBench(SwitchBench):
         while not all(self.informed(watch) for watch in (*self.inputs, *self.outputs)):
             await RisingEdge(self.dut.clk)
         await self.cycles(8)
-        for unit, registers in enumerate(self.routers):
-            for address in range(self.plan.addresses):
-                await registers.access.write_route(address, self.plan.port_for(unit, address))
+        await _at_once(self._write_unit_routes(unit) for unit in range(len(self.routers)))
+
+    async def _write_unit_routes(self, unit: int) -> None:
+        """Write the X-Y routes of unicasts to a router."""
+        for address in range(self.plan.addresses):
+            port = self.plan.port_for(unit, address)
+            await self.routers[unit].access.write_route(address, port)
 
     async def write_paths(self, number: int, circuit: int, paths: RouterPaths) -> None:
         """Write the entries of a phase that no router had before."""
-        for unit, flows in paths.flows.items():
-            spec = self.plan.units[unit].spec
-            word = entry_word(spec, paths.configurations[unit], flows, circuit)
-            await self.routers[unit].access.write_phase(number, word)
+        words = {
+            unit: entry_word(self.plan.units[unit].spec, paths.configurations[unit], flows, circuit)
+            for unit, flows in paths.flows.items()
+        }
+        await _at_once(
+            self.routers[unit].access.write_phase(number, word) for unit, word in words.items()
+        )
 
     def play_flows(
         self,
@@ -110,3 +118,9 @@ class ReducingMeshBench(SwitchBench):
         for one, registers in zip(self.plan.units, self.routers, strict=True):
             found = await registers.access.errors()
             assert found.raised == (), f"{one.name}: {found}"
+
+
+async def _at_once(writes: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Write to several routers at once, as each has registers of its own."""
+    for task in [cocotb.start_soon(one) for one in writes]:
+        await task
