@@ -191,7 +191,7 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     near = " --near" if found["near"] else ""
     sample = f"--seed {found['seed']} --mutants {len(found['mutants'])}{near}"
-    yield f"{summary.run} `.venv/bin/python tests/mutation/sample.py {sample}` repeats it."
+    yield f"{summary.run} `python tests/mutation/sample.py {sample}` repeats it."
     yield ""
     yield (
         "`make test` tries up to eight mutants of each of four modules, and [fails]"
