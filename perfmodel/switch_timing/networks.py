@@ -46,7 +46,8 @@ class NetworkFigures(FileModel):
     latency_cycles : int
         Latency of a flit from port to port, co-simulated [cycles]; on a mesh, on the longest route.
     all_reduce_w : float
-        Power in an all-reduce of all ports at the target clock, a flit per port and cycle [W].
+        Power in an all-reduce of all ports at the target clock, a flit per port and cycle [W]. The
+        NPUs of ``mesh`` form a ring, and their adders are not included.
     random_share, phase_share : float
         Share of random flow sets, and of phases of strategies, that route at once.
     not_measured : str

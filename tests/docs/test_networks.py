@@ -1,5 +1,7 @@
 """Tests of docs.generate.networks, and of the text beside its table and figure."""
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -19,6 +21,7 @@ MAIN = ("adders", "multiplexers", "pipeline")
 SVG = "{http://www.w3.org/2000/svg}"
 AT_FULL_EFFORT = {name: figures for name, *figures in rows(PAGE, "### Networks at full effort")}
 SWITCH = "small-4 --set ports=8 --set lanes=1"
+MESH = "examples/mesh-5x4.yaml --set width=2 --set height=2 --set controllers=false"
 ROUTER = "small-4 --set ports=5 --set lanes=1 --level switch"
 
 
@@ -60,6 +63,14 @@ def test_text_has_the_figures_of_a_mesh_whose_routers_reduce() -> None:
     found = {(one.network, one.ports): one for one in record.networks}
     mesh, switch, plain = (found[name, 8] for name in (REDUCING, "switch", "mesh"))
     large, fred, small = found[REDUCING, 64], found["FRED_3", 64], found[REDUCING, 16]
+    largest = [found[name, 32].mw_per_port or 0.0 for name in ("mesh", REDUCING)]
+    ratios = [
+        2
+        * (1 - 1 / n)
+        * (found["mesh", n].mw_per_port or 0.0)
+        / (found[REDUCING, n].mw_per_port or 1.0)
+        for n in (4, 32)
+    ]
     of_switch = found["switch", 16].mw_per_port
     shares = mesh.random_share, mesh.phase_share, large.random_share, large.phase_share
     assert None not in (*shares, fred.random_share, small.mw_per_port, of_switch)
@@ -71,9 +82,44 @@ def test_text_has_the_figures_of_a_mesh_whose_routers_reduce() -> None:
         f"routes {large_sets} of the random flow sets and {large_phases} of the phases",
         f"the interconnect FRED_3 {100 * (fred.random_share or 0):.1f} % and 100 %",
         f"the mesh takes {small.mw_per_port:.0f} mW per port, and the switch {of_switch:.0f}",
+        (
+            f"With 32 ports, plain routers take {largest[0]:.0f} mW per port, and routers that "
+            f"reduce {largest[1]:.0f}"
+        ),
+        f"takes {ratios[0]:.2f} times the energy with 4 ports, and {ratios[1]:.2f} times with 32",
         f"takes {100 * plain.area_um2 / mesh.area_um2:.0f} % of the area of `mesh+reduction`",
     ):
         assert said in TEXT, said
+
+
+@pytest.mark.sim
+@pytest.mark.long
+def test_power_of_a_mesh_is_that_of_fred_power(printed: Printed, tmp_path: Path) -> None:
+    record = load_model(NetworkRecord, SHIPPED_NETWORKS)
+    (row,) = (one for one in record.networks if (one.network, one.ports) == ("mesh", 4))
+    command = (
+        f"power {MESH} --set format=fp16 --set lanes=1 --level mesh --liberty nangate45 "
+        f"--effort area --clock {record.target_clock_ns:g}ns --cycles {record.cycles}"
+    )
+    assert command in TEXT
+    found = printed(f"{command} -o {tmp_path / 'work'}")["workloads"][-1]
+    assert found["workload"] == "all_reduce"
+    # Names of nets alone move power by about 1 percent.
+    assert found["total"]["total_w"] == pytest.approx(row.all_reduce_w, rel=0.03)
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_power_of_the_adder_of_an_npu(printed: Printed, tmp_path: Path) -> None:
+    command = (
+        "power small-4 --set ports=2 --set lanes=1 --liberty nangate45 --effort area "
+        "--clock 0.853ns --cycles 64"
+    )
+    assert command in TEXT
+    units = printed(f"{command} -o {tmp_path / 'work'}")["workloads"][-1]["units"]
+    (adder,) = (one["total_w"] for one in units if one["module"] == "fp16_add_a2")
+    (said,) = re.findall(r"An adder at full rate would take ([\d.]+) mW", TEXT)
+    assert 1e3 * adder == pytest.approx(float(said), rel=0.03, abs=0.05)
 
 
 @pytest.mark.long  # thousands of cells in each

@@ -1,6 +1,6 @@
 """Tests of perfmodel.switch_timing.networks: the shipped record, and its Pareto front."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
@@ -98,6 +98,18 @@ def test_a_network_beats_another_one_if_no_figure_is_worse(record: NetworkRecord
     assert not one.beats(one)
     assert not changed(one, area_um2=1.0, latency_cycles=99).beats(one)
     assert not changed(one, area_um2=1.0, clock_ns=99.0).beats(one)
+
+
+def test_power_per_port_rises_with_the_ports(record: NetworkRecord) -> None:
+    """Check that routers of larger meshes, which have more ports, take more power per NPU."""
+    found = {(one.network, one.ports): one.mw_per_port for one in record.networks}
+    assert [key for key, power in found.items() if power is None] == [(REDUCING, 64)]
+    for name in {one.network for one in record.networks}:
+        sizes = sorted(n for network, n in found if network == name)
+        powers = [power for n in sizes if (power := found[name, n]) is not None]
+        assert all(before < after for before, after in pairwise([0.0, *powers])), name
+    for n in (4, 8, 16, 32):
+        assert (found["mesh", n] or 0.0) < (found[REDUCING, n] or 0.0)
 
 
 def test_what_is_missing_has_a_reason(record: NetworkRecord) -> None:
