@@ -60,7 +60,7 @@ fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTE
 # Both samples are drawn, whatever survives of the first one.
 mutation: $(STAMP) ## change a netlist, then a line of the sources, and see whether a property or a test fails; SEED=, MUTANTS= (hours)
 	@missed=0; $(BIN)/python -m tests.mutation.netlists --seed $(or $(SEED),1) || missed=1; \
-	  $(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110) && exit $$missed
+	  $(BIN)/python -m tests.mutation.sample --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110) && exit $$missed
 
 formal: $(STAMP) ## prove properties of the hardware, and refute each for a mutant (at most 25 minutes)
 	$(BIN)/fred formal --output build/formal/results.json

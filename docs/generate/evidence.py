@@ -174,12 +174,10 @@ def _mutants(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
         yield f"| {plain(score.name)} | {properties} | {_cells(score)} |"
     yield ""
     yield summary.omits
-    survivors = [(one["unit"], text) for one in units for text in one["survivors"]]
-    if survivors:
-        yield ""
-        yield "Survivors, each as the options of Yosys' `mutate`:"
-        yield ""
-        yield from (f"* {plain(name)}: `{text}`" for name, text in survivors)
+    yield from _listed(
+        "Survivors, each as the options of Yosys' `mutate`:",
+        [f"{plain(one['unit'])}: `{text}`" for one in units for text in one["survivors"]],
+    )
 
 
 def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
@@ -191,7 +189,7 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     near = " --near" if found["near"] else ""
     sample = f"--seed {found['seed']} --mutants {len(found['mutants'])}{near}"
-    yield f"{summary.run} `python tests/mutation/sample.py {sample}` repeats it."
+    yield f"{summary.run} `python -m tests.mutation.sample {sample}` repeats it."
     yield ""
     yield (
         "`make test` tries up to eight mutants of each of four modules, and [fails]"
@@ -203,18 +201,25 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield from (f"| {score.name} | {_cells(score)} |" for score in source_scores(found))
     yield ""
     yield summary.omits
-    survivors = [one for one in found["mutants"] if outcome(one) == "survived"]
-    if survivors:
-        yield ""
-        yield "Survivors, each as file, line and operator of cosmic-ray:"
-        yield ""
-        yield from (f"* {_place(one)}" for one in survivors)
-    equivalent = [one for one in found["mutants"] if outcome(one) == "equivalent"]
-    if equivalent:
-        yield ""
-        yield "Judged equivalent, with the reason:"
-        yield ""
-        yield from (f"* {_place(one)}. {reason(one)}" for one in equivalent)
+    yield from _listed(
+        "Survivors, each as file, line and operator of cosmic-ray:",
+        [_place(one) for one in found["mutants"] if outcome(one) == "survived"],
+    )
+    yield from _listed(
+        "Judged equivalent, with the reason:",
+        [
+            f"{_place(one)}. {reason(one)}"
+            for one in found["mutants"]
+            if outcome(one) == "equivalent"
+        ],
+    )
+
+
+def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
+    """Yield a list under its title; nothing if it is empty."""
+    if items:
+        yield from ("", title, "")
+        yield from (f"* {item}" for item in items)
 
 
 def _place(mutant: dict[str, Any]) -> str:

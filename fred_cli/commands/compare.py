@@ -214,8 +214,8 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
     SWITCHES.print(f"Networks with {lanes}: {how}", rows)
     print(
         "  other: area besides adders, pipeline and multiplexers; mW: all-reduce of all ports at "
-        f"{record.target_clock_ns:g} ns,\n  also of networks whose clock is longer; NPUs of "
-        "a mesh form a ring, and their adders do not count;\n"
+        f"{record.target_clock_ns:g} ns,\n  also of networks whose clock is longer; mesh: "
+        "NPUs form a ring, and their adders do not count;\n"
         f"  flow sets, phases: share of {record.flow_sets} random flow sets, and of phases of "
         "strategies, that can be active\n  together; -: not measured"
     )

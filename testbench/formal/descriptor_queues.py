@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -26,7 +26,18 @@ from typing import Any, NamedTuple
 
 from testbench.formal.acceptance import RULES, Descriptor, Fabric, Searched, exchange, ring, search
 
-__all__ = ["KINDS", "Queues", "can_end", "classes", "fabric", "main", "row_of", "work_of"]
+__all__ = [
+    "KINDS",
+    "Queues",
+    "Row",
+    "can_end",
+    "classes",
+    "fabric",
+    "is_expected",
+    "main",
+    "row_of",
+    "work_of",
+]
 
 KINDS = ("messages", "rings")
 """Queues of messages only, and those with a ring of three or four members."""
@@ -183,7 +194,7 @@ def _searched(queues: Queues, rule: str, where: Fabric) -> Searched:
     return search(where, work_of(queues), rule)
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """Searches of a kind of queues, with a window of some packets, and under a rule."""
 
     kind: str
@@ -192,17 +203,17 @@ class _Row(NamedTuple):
 
 
 _ROWS = (
-    *(_Row(kind, 1, rule) for kind, rule in product(KINDS, RULES)),
-    _Row("messages", 2, "bounded"),
+    *(Row(kind, 1, rule) for kind, rule in product(KINDS, RULES)),
+    Row("messages", 2, "bounded"),
 )
 
 
-def row_of(row: _Row, counts: Mapping[Queues, int], processes: int) -> dict[str, Any]:
+def row_of(row: Row, counts: Mapping[Queues, int], processes: int) -> dict[str, Any]:
     """Return what searches find for classes of queues.
 
     Parameters
     ----------
-    row : _Row
+    row : Row
         What is searched.
     counts : mapping
         Classes, with the number of queues in each.
@@ -225,14 +236,33 @@ def row_of(row: _Row, counts: Mapping[Queues, int], processes: int) -> dict[str,
     }
 
 
-def main() -> None:
-    """Search all states of all queues, and print what was found; exit with 1 if it is wrong."""
+def is_expected(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether queues are stuck in all rows of ``endless``, and in no row of ``bounded``."""
+    return all((row["stuck"] > 0) == (row["rule"] == "endless") for row in rows)
+
+
+def _processes(text: str) -> int:
+    """Return a number of processes, 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of 1 or more, not {text!r}")
+    return int(text)
+
+
+def _record(text: str) -> Path:
+    """Return a file that can be written."""
+    if Path(text).is_dir() or not Path(text).parent.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, not {text!r}")
+    return Path(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Search all states of all queues, and print what was found; return 1 if it is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=Path, help="where the result is written")
-    parser.add_argument("--processes", type=int, default=2, help="searches at a time")
-    given = parser.parse_args()
+    parser.add_argument("--record", type=_record, help="write the result to this file")
+    parser.add_argument("--processes", type=_processes, default=2, help="searches at a time")
+    given = parser.parse_args(arguments)
     begun, every = time.monotonic(), {kind: classes(kind) for kind in KINDS}
     rows = list[dict[str, Any]]()
     for row in _ROWS:
@@ -250,10 +280,8 @@ def main() -> None:
             "rows": rows,
         }
         given.record.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
-    wrong = any(row["stuck"] for row in rows if row["rule"] == "bounded")
-    found = all(row["stuck"] for row in rows if row["rule"] == "endless")
-    sys.exit(wrong or not found)
+    return int(not is_expected(rows))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

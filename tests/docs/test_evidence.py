@@ -99,7 +99,7 @@ def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
     page = evidence_page(tmp_path)
     assert "noticed 3 of the changes, 75.0 %" in page
     assert "| model | 4 | 3 | 0 | 1 | 75.0 % |" in page
-    assert "`python tests/mutation/sample.py --seed 3 --mutants 4 --near` repeats it." in page
+    assert "`python -m tests.mutation.sample --seed 3 --mutants 4 --near` repeats it." in page
     assert page.count("* `perfmodel") == 1
     assert "* `perfmodel/m1.py`, line 1: `Number`" in page
 

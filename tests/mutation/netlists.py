@@ -25,6 +25,8 @@ from testbench.formal.mutants import Mutants, try_mutants
 from testbench.formal.property import PROPERTIES, Property
 from testbench.formal.verdict import tools
 
+from .option import record_option
+
 __all__ = ["main"]
 
 _FAST = [name for name, one in PROPERTIES.items() if one.fast]
@@ -34,7 +36,7 @@ _FAST = [name for name, one in PROPERTIES.items() if one.fast]
 @click.argument("names", nargs=-1, metavar="[PROPERTY]...", type=click.Choice(list(PROPERTIES)))
 @click.option("--mutants", type=click.IntRange(1), default=10, help="Mutants per property.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
-@click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
+@record_option
 def main(names: tuple[str, ...], mutants: int, seed: int, record: Path | None) -> None:
     """Print what became of the mutants; exit status 1 if one survived.
 

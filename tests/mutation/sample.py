@@ -5,7 +5,7 @@ a sample can be repeated. Work is done in a copy of the repository. A mutant is 
 of its module first, then on those of its folder, on others that import it, and on the edit loop.
 docs/explanation/evidence.md is made from the record of a run:
 
-    python tests/mutation/sample.py --seed 7 --mutants 40 --near \
+    python -m tests.mutation.sample --seed 7 --mutants 40 --near \
         --record testbench/evidence/records/source-mutants.json
 """
 
@@ -37,6 +37,8 @@ from rich.table import Table
 
 from testbench.evidence.equivalent import outcome
 from testbench.evidence.summary import source_scores
+
+from .option import record_option
 
 __all__ = [
     "ROOT",
@@ -313,7 +315,7 @@ def tried(tree: Path, steps: Iterable[list[str]], limit_s: int) -> tuple[str, st
 )
 @click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a test.")
 @click.option("--near", is_flag=True, help="Leave out tests that are not near the module.")
-@click.option("--record", type=click.Path(path_type=Path), help="File for the results.")
+@record_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
 def main(
     mutants: int,

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
+from . import netlists, sample
 from .sample import Mutant, attempt, draw, places, stages
 
 SOURCE = """
@@ -114,3 +117,10 @@ def test_outcome_is_that_of_the_tests(tree: Path, operator: str, outcome: str) -
     assert found["outcome"] == outcome
     assert "-    return a if a > b else b" in found["difference"]
     assert (tree / "gen/larger.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize("command", [sample.main, netlists.main], ids=["sources", "netlists"])
+def test_record_is_refused_before_the_mutants_are_tried(command: click.Command) -> None:
+    found = CliRunner().invoke(command, ["--mutants", "1", "--record", "no/such/file"])
+    assert found.exit_code == 2
+    assert "must be a file in a folder that exists, not 'no/such/file'" in found.output

@@ -7,7 +7,18 @@ import pytest
 
 from testbench.evidence.summary import DEADLOCKS, read
 from testbench.formal.acceptance import RULES, search
-from testbench.formal.descriptor_queues import KINDS, Queues, can_end, classes, fabric, work_of
+from testbench.formal.descriptor_queues import (
+    KINDS,
+    Queues,
+    Row,
+    can_end,
+    classes,
+    fabric,
+    is_expected,
+    main,
+    row_of,
+    work_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -51,13 +62,45 @@ def test_crossing_messages_stop_only_if_flits_may_hold_links_forever(window: int
     assert endless.stuck > 0
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_row_counts_all_queues_of_a_class(rule: str) -> None:
+    alone = ((((0, 1),),), (((0, 1),),), (), ())
+    found = row_of(Row("messages", 1, rule), {alone: 4, CROSSING: 8}, processes=1)
+    assert (found["classes"], found["queues"]) == (2, 12)
+    assert found["stuck"] == (8 if rule == "endless" else 0)
+    assert found["first stuck"] == (CROSSING if rule == "endless" else None)
+    assert found["most states"] == search(fabric(window=1), work_of(CROSSING), rule).reached
+    assert found["states"] > found["most states"]
+    assert is_expected([found])
+    assert not is_expected([found | {"stuck": 1 - bool(found["stuck"])}])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("--processes 0", "--processes: must be an integer of 1 or more, not '0'"),
+        ("--processes two", "--processes: must be an integer of 1 or more, not 'two'"),
+        ("--record no/such/file", "--record: must be a file in a folder that exists, not"),
+        ("--record .", "--record: must be a file in a folder that exists, not '.'"),
+        ("--window 3", "unrecognized arguments: --window 3"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_the_search(
+    given: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(given.split())
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 def test_record_is_of_these_queues() -> None:
     rows = read()[DEADLOCKS]["rows"]
+    assert is_expected(rows)
     counts = {kind: classes(kind) for kind in KINDS}
     for row in rows:
         own = counts[row["kind"]]
         assert (row["classes"], row["queues"]) == (len(own), own.total())
-        assert (row["stuck"] > 0) == (row["rule"] == "endless")
         if row["stuck"]:
             [first] = [
                 queues for queues in own if json.loads(json.dumps(queues)) == row["first stuck"]
