@@ -165,7 +165,7 @@ def _mutants(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     yield summary.result
     yield ""
-    yield (f"{summary.run} `{summary.command}` repeats it, and then tries mutants of the sources.")
+    yield f"{summary.run} `{summary.command}` repeats it."
     yield ""
     yield "| unit | properties | mutants | killed | equivalent | survived | score |"
     yield "| --- | --- | --: | --: | --: | --: | --: |"
@@ -187,9 +187,8 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     yield f"{summary.result} A mutant with which a test does not end is killed, too."
     yield ""
-    near = " --near" if found["near"] else ""
-    sample = f"--seed {found['seed']} --mutants {len(found['mutants'])}{near}"
-    yield f"{summary.run} `python -m tests.mutation.sample {sample}` repeats it."
+    sample = f"SEED={found['seed']} MUTANTS={len(found['mutants'])}"
+    yield f"{summary.run} `{summary.command} {sample}` repeats it."
     yield ""
     yield (
         "`make test` tries up to eight mutants of each of four modules, and [fails]"

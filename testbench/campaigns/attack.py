@@ -20,6 +20,8 @@ from typing import Any
 
 from fred_hw.errors import InputError
 from fred_hw.reading import read_text
+from testbench.evidence.record_file import record_file
+from testbench.evidence.summary import attack_totals
 from testbench.sim.kept import generator_digest
 from testbench.sim.tools import SimulatorError
 
@@ -32,6 +34,8 @@ _FAILURES = Path("build/attack")
 
 _CASE_BYTES = 1_000_000
 """Largest size of the file of a case."""
+_RECORD_BYTES = 10_000_000
+"""Largest size of a record."""
 
 
 class Tally:
@@ -174,6 +178,25 @@ def _repeat(path: Path) -> int:
     return int(bool(what))
 
 
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a record, which is empty if there is no file.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or no record.
+    """
+    if not path.exists():
+        return []
+    try:
+        found = [*json.loads(read_text(path, _RECORD_BYTES))]
+        attack_totals(found)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        message = "must be a record that make attack wrote, not another text"
+        raise InputError(str(path), "", message) from None
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Attack, or repeat a case; return 1 if anything failed."""
     parser = argparse.ArgumentParser(
@@ -186,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[*KINDS], metavar="KIND")
     parser.add_argument("--tries", type=int, default=60, help="runs to reduce a failure")
     parser.add_argument("--case", type=Path, help="only repeat the case of this file")
-    parser.add_argument("--record", type=Path, help="append an entry to this file")
+    parser.add_argument("--record", type=record_file, help="append an entry to this file")
     given = parser.parse_args(arguments)
     if given.case:
         try:
@@ -196,6 +219,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except SimulatorError as error:
             parser.exit(1, f"error: {error}\n")
     try:
+        before = _entries(given.record) if given.record else []
+    except InputError as error:
+        parser.exit(2, f"error: {error}\n")
+    try:
         entry = attack(given.seed, given.minutes, given.kinds, given.tries, _say).entry()
     except SimulatorError as error:
         parser.exit(1, f"error: {error}\n")
@@ -203,7 +230,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.record and not entry["sources"]:
         _say(f"not recorded in {given.record}: sources changed during the run")
     elif given.record:
-        before = json.loads(given.record.read_text("utf-8")) if given.record.exists() else []
         given.record.write_text(json.dumps([*before, entry], indent=1) + "\n", encoding="utf-8")
     return int(bool(entry["failures"]))
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+from testbench.evidence.record_file import record_file
 from testbench.sim.cache import cpu_s
 from testbench.sim.kept import generator_digest
 from testbench.sim.tools import SimulatorError, verilator_version
@@ -193,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of all stimulus, 1 or more")
     parser.add_argument("--runs", nargs="+", choices=RUNS, default=[*RUNS], metavar="RUN")
-    parser.add_argument("--record", type=Path, help="write the result to this file")
+    parser.add_argument("--record", type=record_file, help="write the result to this file")
     given = parser.parse_args(arguments)
     load_points()
     found: list[Measured] = []

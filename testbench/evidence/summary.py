@@ -274,7 +274,7 @@ def _netlist_mutants(found: Mapping[str, Any]) -> list[Summary]:
         "in the regular tests are not in the sample. For properties proven by induction, the "
         "search for a violation ends after 30 cycles."
     )
-    return [Summary("mutants of netlists", "make mutation", result, _run(found), omits)]
+    return [Summary("mutants of netlists", "make netlist-mutants", result, _run(found), omits)]
 
 
 def _coverage(found: Mapping[str, Any]) -> list[Summary]:
@@ -298,14 +298,10 @@ def _coverage(found: Mapping[str, Any]) -> list[Summary]:
 
 def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
     total = _source_score("all", found["mutants"])
-    tried = (
-        "The tests of the module, of its folder, and others that import it"
-        if found["near"]
-        else _FAST
-    )
     result = (
         "cosmic-ray changed one operator, number or condition of the Python sources at a time, "
-        f"{total.mutants} times. {tried} noticed {total.killed} of the changes, {total.score}. "
+        f"{total.mutants} times. The tests of the module, of its folder, and others that import it "
+        f"noticed {total.killed} of the changes, {total.score}. "
         f"A review judged {total.equivalent} of the others equivalent, which is no proof. "
         "They count as not noticed."
     )
@@ -314,10 +310,7 @@ def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
         "Annotations, declarations of data classes and sizes of caches are not changed. A survivor "
         "may fail in a slow test or in a test of another folder."
     )
-    return [Summary("mutants of sources", "make mutation", result, _run(found), omits)]
-
-
-_FAST = "The tests of make test-fast"
+    return [Summary("mutants of sources", "make source-mutants", result, _run(found), omits)]
 
 
 def _attacks(entries: Sequence[Mapping[str, Any]]) -> list[Summary]:

@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from itertools import combinations, pairwise, permutations, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from testbench.evidence.record_file import record_file
 from testbench.formal.acceptance import RULES, Descriptor, Fabric, Searched, exchange, ring, search
 
 __all__ = [
@@ -248,19 +248,12 @@ def _processes(text: str) -> int:
     return int(text)
 
 
-def _record(text: str) -> Path:
-    """Return a file that can be written."""
-    if Path(text).is_dir() or not Path(text).parent.is_dir():
-        raise argparse.ArgumentTypeError(f"must be a file in a folder that exists, not {text!r}")
-    return Path(text)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search all states of all queues, and print what was found; return 1 if it is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--record", type=_record, help="write the result to this file")
+    parser.add_argument("--record", type=record_file, help="write the result to this file")
     parser.add_argument("--processes", type=_processes, default=2, help="searches at a time")
     given = parser.parse_args(arguments)
     begun, every = time.monotonic(), {kind: classes(kind) for kind in KINDS}

@@ -94,12 +94,12 @@ def test_survivors_among_sources_are_named(tmp_path: Path) -> None:
         for k, outcome in enumerate(("killed", "survived", "hung", "killed"))
     ]
     entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"cosmic-ray": "8"}}
-    entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": mutants}
+    entry |= {"seed": 3, "seconds": 120.0, "mutants": mutants}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
     assert "noticed 3 of the changes, 75.0 %" in page
     assert "| model | 4 | 3 | 0 | 1 | 75.0 % |" in page
-    assert "`python -m tests.mutation.sample --seed 3 --mutants 4 --near` repeats it." in page
+    assert "`make source-mutants SEED=3 MUTANTS=4` repeats it." in page
     assert page.count("* `perfmodel") == 1
     assert "* `perfmodel/m1.py`, line 1: `Number`" in page
 
@@ -109,7 +109,7 @@ def test_equivalent_mutants_of_sources_have_a_reason(tmp_path: Path) -> None:
     mutant = {"area": "compiler", "path": known.path, "line": 19, "operator": "core/Number"}
     mutant |= {"outcome": "survived", "difference": f"@@\n-{known.before}\n+{known.after}\n"}
     entry = {"date": "2026-01-02", "version": "0.2.0", "tools": {"cosmic-ray": "8"}}
-    entry |= {"seed": 3, "near": True, "seconds": 120.0, "mutants": [mutant]}
+    entry |= {"seed": 3, "seconds": 120.0, "mutants": [mutant]}
     (tmp_path / "source-mutants.json").write_text(json.dumps(entry))
     page = evidence_page(tmp_path)
     assert "noticed 0 of the changes, 0.0 %. A review judged 1 of the others equivalent" in page

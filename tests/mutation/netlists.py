@@ -1,9 +1,8 @@
 """Change netlists of units at random places, and see whether their properties are violated.
 
 Yosys draws the mutants with a seed. The score is the share of killed mutants among those that are
-not proven equivalent to the unit. docs/explanation/evidence.md is made from the record of a run:
-
-    python -m tests.mutation.netlists --record testbench/evidence/records/netlist-mutants.json
+not proven equivalent to the unit. `make netlist-mutants` records a run, and
+docs/explanation/evidence.md is made from the record.
 """
 
 import json

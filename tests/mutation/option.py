@@ -1,22 +1,21 @@
 """The option of both samplers for the file of the results."""
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import click
 
+from testbench.evidence.record_file import record_file
+
 __all__ = ["record_option"]
 
 
-def _writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-    """Return a path; fail before hours of work if its folder does not exist."""
-    if value and not value.parent.is_dir():
-        raise click.BadParameter(f"must be a file in a folder that exists, not {str(value)!r}")
-    return value
+def _checked(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """Return the file; fail before hours of work if it cannot be written."""
+    try:
+        return record_file(value) if value else None
+    except ArgumentTypeError as error:
+        raise click.BadParameter(str(error)) from error
 
 
-record_option = click.option(
-    "--record",
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=_writable,
-    help="File for the results.",
-)
+record_option = click.option("--record", callback=_checked, help="File for the results.")

@@ -1,12 +1,9 @@
-r"""Change one operator, number or condition at a time, and see whether a test fails.
+"""Change one operator, number or condition at a time, and see whether a test fails.
 
 The changes are those of cosmic-ray's operators; which ones are tried is drawn with a seed, so that
 a sample can be repeated. Work is done in a copy of the repository. A mutant is tried on the tests
-of its module first, then on those of its folder, on others that import it, and on the edit loop.
-docs/explanation/evidence.md is made from the record of a run:
-
-    python -m tests.mutation.sample --seed 7 --mutants 40 --near \
-        --record testbench/evidence/records/source-mutants.json
+of its module first, then on those of its folder, and on others that import it.
+`make source-mutants` records a run, and docs/explanation/evidence.md is made from the record.
 """
 
 import ast
@@ -210,11 +207,11 @@ def copied(root: Path) -> Iterator[Path]:
         yield tree
 
 
-def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
+def stages(root: Path, path: str) -> Iterator[list[str]]:
     """Yield pytest's arguments, the nearest tests of a module first.
 
-    These are the tests of the module, those of its folder, those of other folders that import it,
-    and those of the edit loop. A module without tests of its own has those of its package, too.
+    These are the tests of the module, those of its folder, and those of other folders that import
+    it, except the slow ones. A module without tests of its own has those of its package, too.
 
     Parameters
     ----------
@@ -222,8 +219,6 @@ def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
         The repository.
     path : str
         File of the module.
-    near : bool
-        Whether the rest of the edit loop is left out.
     """
     module = Path(path)
     file = Path("tests") / module.parent / f"test_{module.stem}.py"
@@ -244,8 +239,6 @@ def stages(root: Path, path: str, *, near: bool = False) -> Iterator[list[str]]:
         others = [str(folder.parent), *others]
     if others:
         yield [*others, "-m", "not slow"]
-    if not near:
-        yield ["-n", "2", "-m", "not slow"]
 
 
 def attempt(tree: Path, mutant: Mutant, steps: Iterable[list[str]], limit_s: int) -> dict[str, Any]:
@@ -308,13 +301,12 @@ def tried(tree: Path, steps: Iterable[list[str]], limit_s: int) -> tuple[str, st
 
 
 @click.command()
-@click.option("--mutants", type=click.IntRange(1), default=110, help="How many are drawn.")
+@click.option("--mutants", type=click.IntRange(1), default=40, help="How many are drawn.")
 @click.option("--seed", type=int, default=1, help="Seed of the sample.")
 @click.option(
     "--area", type=click.Choice(list(AREAS)), multiple=True, help="Draw of it; all areas."
 )
 @click.option("--limit", type=click.IntRange(1), default=600, help="Seconds for a test.")
-@click.option("--near", is_flag=True, help="Leave out tests that are not near the module.")
 @record_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON alone.")
 def main(
@@ -322,17 +314,16 @@ def main(
     seed: int,
     area: tuple[str, ...],
     limit: int,
-    near: bool,
     record: Path | None,
     as_json: bool,
 ) -> None:
-    """Print which mutants no test of the edit loop notices; exit status 1 if there is one."""
+    """Print which mutants no test near their module notices; exit status 1 if there is one."""
     begin, console = time.perf_counter(), Console(stderr=True)
     sample = draw(ROOT, mutants, seed, files(ROOT, area or AREAS))
     results: list[dict[str, Any]] = []
     with copied(ROOT) as tree:
         for number, mutant in enumerate(sample, start=1):
-            steps = stages(tree, mutant.path, near=near)
+            steps = stages(tree, mutant.path)
             result = attempt(tree, mutant, steps, limit)
             results.append(result)
             place = f"{mutant.path}:{mutant.line}"
@@ -343,7 +334,6 @@ def main(
             "version": version("fred-hw"),
             "tools": {"cosmic-ray": version("cosmic-ray")},
             "seed": seed,
-            "near": near,
             "seconds": round(time.perf_counter() - begin, 1),
             "mutants": [{key: one[key] for key in one if key != "by"} for one in results],
         }

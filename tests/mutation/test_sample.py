@@ -81,28 +81,27 @@ def test_every_file_of_a_package_is_of_one_area(tree: Path) -> None:
     }
 
 
-def test_module_is_tried_before_its_folder_and_all(tree: Path) -> None:
+def test_module_is_tried_before_its_folder(tree: Path) -> None:
     steps = [step[0] for step in stages(tree, "gen/larger.py")]
-    assert steps == ["tests/gen/test_larger.py", "tests/gen", "-n"]
-    assert [step[0] for step in stages(tree, "gen/larger.py", near=True)] == steps[:-1]
+    assert steps == ["tests/gen/test_larger.py", "tests/gen"]
 
 
-def test_tests_that_import_the_module_come_before_all(tree: Path) -> None:
+def test_tests_that_import_the_module_come_last(tree: Path) -> None:
     for path, line in {
         "tests/docs/test_page.py": "from gen.larger import larger",
         "tests/docs/test_other.py": "from gen.larger_still import larger",
     }.items():
         (tree / path).parent.mkdir(exist_ok=True)
         (tree / path).write_text(line)
-    steps = [*stages(tree, "gen/larger.py", near=True)]
+    steps = [*stages(tree, "gen/larger.py")]
     assert steps[-1] == ["tests/docs/test_page.py", "-m", "not slow"]
 
 
 def test_module_without_tests_has_those_of_its_package(tree: Path) -> None:
     (tree / "tests/gen/levels").mkdir()
-    steps = [*stages(tree, "gen/levels/top.py", near=True)]
+    steps = [*stages(tree, "gen/levels/top.py")]
     assert [step[0] for step in steps] == ["tests/gen/levels", "tests/gen"]
-    assert [step[0] for step in stages(tree, "gen/top.py", near=True)] == ["tests/gen"]
+    assert [step[0] for step in stages(tree, "gen/top.py")] == ["tests/gen"]
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """A sample of source mutants fails the tests of their modules.
 
-The sample is small and quick, so that `make test` tries it in each run; `make mutation` draws from
-all modules. A survivor shows a missing test of its module, or an equivalent mutant, which belongs
-into testbench/evidence/equivalent.py.
+The sample is small and quick, so that `make test` tries it in each run; `make source-mutants` draws
+from all modules. A survivor shows a missing test of its module, or an equivalent mutant, which
+belongs into testbench/evidence/equivalent.py.
 """
 
 from collections.abc import Iterator

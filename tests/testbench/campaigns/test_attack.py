@@ -175,6 +175,21 @@ def test_a_file_that_is_no_case_is_refused_in_one_line(
     assert capsys.readouterr().err == f"error: {path}: {message}\n"
 
 
+@pytest.mark.parametrize("text", ["", '{"a": 1}', "[1]", '[{"flits": 1}]', "[[]]", "null"])
+def test_a_file_that_is_no_record_is_refused_before_the_attack(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "attack", lambda *_: pytest.fail("it began"))
+    path = tmp_path / "attacks.json"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        module.main(["--record", str(path)])
+    assert ended.value.code == 2
+    message = "must be a record that make attack wrote, not another text"
+    assert capsys.readouterr().err == f"error: {path}: {message}\n"
+    assert path.read_text() == text
+
+
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "x"])
 def test_minutes_are_above_0(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
