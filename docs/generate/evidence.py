@@ -191,7 +191,7 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield f"{summary.run} `{summary.command} {sample}` repeats it."
     yield ""
     yield (
-        "`make test` tries up to eight mutants of each of four modules, and [fails]"
+        "`make test` tries up to eight mutants of a module of each area, and [fails]"
         "(../../tests/mutation/test_sources.py) if one survives that is not judged equivalent."
     )
     yield ""

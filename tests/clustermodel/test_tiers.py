@@ -33,6 +33,12 @@ def test_what_does_not_fit_has_none(access: str) -> None:
     assert effective_bandwidth(321e9, LOCAL, SLOW, access) is None
 
 
+@pytest.mark.parametrize("access", ACCESS)
+def test_without_a_local_memory_the_bandwidth_is_that_of_the_second(access: str) -> None:
+    assert expanded_share(1e9, MemoryTier(0, 2e12)) == 1
+    assert effective_bandwidth(1e9, MemoryTier(0, 2e12), SLOW, access) == pytest.approx(0.5e12)
+
+
 @given(st.floats(81e9, 320e9), st.floats(1, 100e9), st.sampled_from([1.0, 1.5, 8.0]))
 def test_serial_bandwidth_falls_with_what_is_outside(
     size: float, more: float, faster: float

@@ -38,6 +38,7 @@ from testbench.evidence.summary import source_scores
 from .option import record_option
 
 __all__ = [
+    "AREAS",
     "ROOT",
     "Mutant",
     "attempt",

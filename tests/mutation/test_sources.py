@@ -12,12 +12,16 @@ import pytest
 
 from testbench.evidence.equivalent import outcome
 
-from .sample import ROOT, attempt, copied, draw, stages, tried
+from .sample import AREAS, ROOT, attempt, copied, draw, stages, tried
 
 MODULES = (
     ("hardware", "fred_hw/control/counter.py"),
     ("compiler", "fred_hw/compiler/ring_messages.py"),
+    ("generator", "gen/yosys.py"),
     ("model", "perfmodel/clock.py"),
+    ("traces", "tracemodel/chakra/text_head.py"),
+    ("clusters", "clustermodel/tiers.py"),
+    ("studies", "studies/study/front.py"),
     ("synthesis", "synth/includes.py"),
 )
 """Areas and modules whose own tests are quick and noticed every mutant that is not equivalent."""
@@ -30,6 +34,10 @@ SEED, MUTANTS, LIMIT_S = 1, 8, 60
 def tree() -> Iterator[Path]:
     with copied(ROOT) as copy:
         yield copy
+
+
+def test_every_area_has_a_module() -> None:
+    assert [area for area, _ in MODULES] == [*AREAS]
 
 
 @pytest.mark.slow(20)
