@@ -43,8 +43,6 @@ _MESHES = {4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8)}
 """Width and height of the mesh of each number of ports."""
 _SWITCHES = 16
 """Most ports of whole switches."""
-_SIMULATED_NPUS = 32
-"""Most NPUs of a mesh that reduces whose all-reduce is simulated."""
 _FLOW_SETS = 200
 _CYCLES = 64
 """Cycles in which activity is counted."""
@@ -60,7 +58,6 @@ _DESIGNS: dict[str, Callable[[Any], MeasuredDesign]] = {
 }
 _MAIN = ("adders", "multiplexers", "pipeline")
 _SHOWN = ("name", "area_um2", "clock_ns", "flip_flops", "memory_bits")
-_SLOW = "power: an all-reduce was not simulated, which takes 11 processor minutes for 32 NPUs"
 _OF_MESH = "flow sets and phases: routers have no configurations, and flows share links in time"
 
 
@@ -212,7 +209,7 @@ class NetworksMeasurement(SynthesisMeasurement):
         routes = [plan.route(*pair) for pair in permutations(range(mesh.routers), 2)]
         return {
             "ports": mesh.routers,
-            **self._whole(mesh, "reducing_mesh", work, replayed=mesh.routers <= _SIMULATED_NPUS),
+            **self._whole(mesh, "reducing_mesh", work),
             "latency_cycles": max(
                 sum(cycles[plan.units[link.number].spec] for link in route[1:]) for route in routes
             ),
@@ -228,17 +225,15 @@ class NetworksMeasurement(SynthesisMeasurement):
             **_shares(spec.ports, partial(_routes, "interconnect", spec), self.seed),
         }
 
-    def _whole(
-        self, spec: SwitchSpec | MeshSpec, level: str, work: Path, *, replayed: bool = True
-    ) -> dict[str, Any]:
+    def _whole(self, spec: SwitchSpec | MeshSpec, level: str, work: Path) -> dict[str, Any]:
         """Return area, clock and power of a network."""
         found = self._synthesized(spec, level)
         shown = found.to_dict()
         return {
             **{key: shown[key] for key in _SHOWN},
             "other_share": sum(one.share for one in found.area.classes if one.name not in _MAIN),
-            "all_reduce_w": self._all_reduce_w(level, spec, found, work) if replayed else None,
-            "not_measured": "" if replayed else _SLOW,
+            "all_reduce_w": self._all_reduce_w(level, spec, found, work),
+            "not_measured": "",
         }
 
     def _switch_cycles(self, spec: SwitchSpec, work: Path) -> int:
