@@ -67,8 +67,9 @@ def power_report(
     design = synthesis.mapped, synthesis.libraries
     parts = ReplayedParts(*design, source.units, apart=isinstance(spec, MeshSpec))
     progress("co-simulating the workloads")
+    options: dict[str, Any] = {"cycles": cycles, "seed": seed, "workloads": workloads}
     simulator, recordings = record_workloads(
-        spec, level, parts.ports, work, cycles=cycles, seed=seed, workloads=workloads
+        spec, level, parts.ports, work, modules=parts.modules, **options
     )
     rows: list[dict[str, Any]] = []
     for one in recordings:

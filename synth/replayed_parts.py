@@ -6,7 +6,7 @@ is the sum over its routers. Gates between them in the top module are left out, 
 router is not loaded by the inputs of the next one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -63,12 +63,16 @@ class ReplayedParts:
             f"{prefix}{port}"
             for prefix, module in self._parts.items()
             for port in self._ports(module)
-            if port != "clk"
         ]
 
-    def _ports(self, module: str) -> Sequence[str]:
+    @property
+    def modules(self) -> dict[str, list[str]]:
+        """Ports to record of each module whose instances are replayed apart, without clocks."""
+        return {} if "" in self._parts else {name: self._ports(name) for name in self._models}
+
+    def _ports(self, module: str) -> list[str]:
         gates = self._models[module].gates
-        return [*gates.inputs, *gates.outputs]
+        return [port for port in (*gates.inputs, *gates.outputs) if port != "clk"]
 
     def power(self, recorded: Trace, clock_ns: float) -> Power:
         """Return the power under recorded values of ``ports``.

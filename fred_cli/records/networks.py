@@ -77,7 +77,7 @@ class NetworksMeasurement(SynthesisMeasurement):
     keeps_rows = True
     known: NetworkRecord | None = None
 
-    simulators: tuple[str, ...] = ("icarus",)
+    simulators: tuple[str, ...] = ("icarus", "verilator")
     effort: str = "area"
 
     def tools(self) -> dict[str, str]:

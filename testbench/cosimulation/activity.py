@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
@@ -11,7 +12,8 @@ from gen.design import generate
 from testbench.models.endpoint import endpoint_library
 from testbench.models.protocol_header import protocol_header
 from testbench.sim.kept import kept
-from testbench.sim.tools import SimulatorError, icarus_version
+from testbench.sim.runner import find_simulator
+from testbench.sim.tools import SimulatorError
 
 from .benches import BASELINES
 from .launch import Options, launch
@@ -54,6 +56,7 @@ def record_workloads(
     cycles: int,
     seed: int = 1,
     workloads: Sequence[str] = (),
+    modules: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[str, list[Recording]]:
     """Simulate the workloads of a level; return the simulator, and what the ports carried.
 
@@ -73,6 +76,9 @@ def record_workloads(
         Seed of all stimulus.
     workloads : sequence of str
         Names of workloads; all if empty.
+    modules : Mapping of str to sequence of str
+        Ports of each module of which instances are recorded. Such a design has many instances of
+        few modules, so Verilator simulates it and translates each module once; else Icarus does.
 
     Raises
     ------
@@ -93,15 +99,17 @@ def record_workloads(
     }
     design = kept(generate, spec, level=level)
     bench = f"testbench.benches.tb_activity_{BASELINES.get(level, level)}"
+    simulator = "verilator" if modules else "icarus"
+    probes = [f"{module}.{port}" for module, its in modules.items() for port in its]
     recordings = []
     # Each runs in a simulation of its own, so that nothing is left over.
     for name in workloads or WORKLOADS:
-        options: Options = {"seed": seed, "simulator": "icarus", "tests": [name]}
-        result = launch([bench], lambda _: design, link, work, environment, options)
+        options: Options = {"seed": seed, "simulator": simulator, "tests": [name]}
+        made = [bench], lambda _: design, link, work, environment, options
+        result = launch(*made, probes=probes, blocks=[*modules])
         if result.failures:
             raise SimulatorError(f"workload {name}: {result.failures[0].message}")
         found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
         window = found["window"][0], found["window"][1]
         recordings.append(Recording(name, window, found["counts"], found["values"]))
-    version = icarus_version() or "unknown"
-    return f"icarus {version}", recordings
+    return f"{simulator} {find_simulator(simulator)[0]}", recordings

@@ -62,6 +62,7 @@ def launch(
     environment: Mapping[str, object],
     options: Options,
     probes: Sequence[str] = (),
+    blocks: Sequence[str] = (),
 ) -> SimulationResult:
     """Run benches on hardware.
 
@@ -79,8 +80,9 @@ def launch(
         Further variables for the benches.
     options : Options
         How to run.
-    probes : sequence of str
-        Internal signals that the benches examine.
+    probes, blocks : sequence of str, sequence of str
+        Internal signals that the benches examine, and modules with many instances; see
+        ``BenchRun``.
 
     Raises
     ------
@@ -109,6 +111,7 @@ def launch(
         plusargs=FaultyEmitter(faults).plusargs(options.get("fault")),
         waves=options.get("waves", False),
         probes=probes,
+        blocks=blocks,
         points=options.get("points"),
         environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )

@@ -116,9 +116,12 @@ class BenchRun:
     plusargs : sequence of str
         Arguments that the design itself reads, each with its "+".
     probes : sequence of str
-        Names of signals below the top module that the bench looks at; "*" is any characters.
+        Signals below the top module that the bench looks at: ``signal`` or ``module.signal``, in
+        which "*" is any characters.
     points : str, optional
         SystemVerilog of cover points; if given, the run leaves coverage in ``COVERAGE``.
+    blocks : sequence of str
+        Modules with many instances, which Verilator translates once each.
     """
 
     module: str
@@ -130,6 +133,7 @@ class BenchRun:
     plusargs: Sequence[str] = ()
     probes: Sequence[str] = ()
     points: str | None = None
+    blocks: Sequence[str] = ()
 
     @property
     def wave_file(self) -> str:
@@ -174,7 +178,12 @@ def _run_bench(
     with _environment(path):
         simulator = SIMULATORS[bench.simulator]
         model = simulator.build(
-            verilog, top, waves=bench.waves, probes=bench.probes, points=bench.points
+            verilog,
+            top,
+            waves=bench.waves,
+            probes=bench.probes,
+            points=bench.points,
+            blocks=bench.blocks,
         )
         try:
             _simulate(model, top, bench, work, {"FRED_MEASUREMENTS": str(measured)})

@@ -50,14 +50,17 @@ class Simulator(ABC):
         waves: bool,
         probes: Sequence[str] = (),
         points: str | None = None,
+        blocks: Sequence[str] = (),
     ) -> Path:
         """Return the folder of a built model, from the cache if present.
 
         Its programs are on PATH. The model is what cocotb's runner runs; it holds all that
         ``verilog``, its top module ``top`` and the version of the simulator decide, and writes
         waves if ``waves``. Of what is inside, a bench sees at least the signals of these names in
-        any module, where "*" stands for any characters. If ``points`` is given, the model writes
-        ``coverage.dat``: coverage of its code, and of these cover points in SystemVerilog.
+        any module, or of ``module.signal`` in one; "*" stands for any characters. ``blocks`` are
+        modules with many instances, which a simulator may translate once. If ``points`` is given,
+        the model writes ``coverage.dat``: coverage of its code, and of these cover points in
+        SystemVerilog.
 
         Raises
         ------

@@ -7,6 +7,7 @@ Verilator's runtime is compiled once for all models, and Clang reads Verilator's
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ __all__ = ["link_models", "verilate", "verilate_model"]
 _STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
 
 _RUNTIME = ("verilated", "verilated_threads")
-_PARTS = ("verilated_vpi", "verilated_vcd_c", "verilated_cov")
+_PARTS = ("verilated_vpi", "verilated_vcd_c", "verilated_cov", "verilated_dpi")
 _CPP = (
     *("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint", "-Mdir", ".", "--make", "json"),
     *("--inline-mult", "50"),  # inlines fewer modules: a fifth less C++, equally fast
@@ -52,6 +53,7 @@ def verilate(
     vpi: bool = False,
     waves: bool = False,
     points: str | None = None,
+    blocks: Sequence[str] = (),
 ) -> Path:
     """Return a program of a Verilated module and C++ sources, from the cache if present.
 
@@ -71,6 +73,8 @@ def verilate(
         Whether the program uses the VPI, and whether it writes waves.
     points : str, optional
         SystemVerilog of cover points; if given, the program counts these and coverage of code.
+    blocks : sequence of str
+        Modules that are Verilated once each, however many instances there are.
 
     Raises
     ------
@@ -78,11 +82,14 @@ def verilate(
         Verilator or a compiler is not installed or could not build.
     """
     tools, prefix = _tools(waves, points is not None), prefix or f"V{top}"
-    parts = compress(_PARTS, (vpi, waves, points is not None))
+    parts = compress(_PARTS, (vpi, waves, points is not None, bool(blocks)))
     objects = [_runtime(tools, unit) for unit in (*_RUNTIME, *parts)]
     command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top, *options]
     command += ["--trace"] if waves else []
-    files = {f"{top}.v": verilog, "control.vlt": control or "`verilator_config\n"}
+    command += ["--hierarchical"] if blocks else []
+    control = control or "`verilator_config\n"
+    control += "".join(f'hier_block -module "{block}"\n' for block in blocks)
+    files = {f"{top}.v": verilog, "control.vlt": control}
     if points is not None:
         command, files["points.sv"] = [*command, *_COVERED], points
 
@@ -91,11 +98,16 @@ def verilate(
             (work / name).write_text(text)
         run_tool([*command, *files], work)
         harness = [(name, _LEVEL) for name in sources if name.endswith(".cpp")]
-        mine = _compile(tools, [*_model(tools, work, prefix, _LEVEL), *harness], work)
+        mine: list[str] = []
+        for folder, its in _verilated(tools, work, prefix):
+            with_model = harness if its == prefix else []
+            mine += _compile(tools, [*_model(tools, folder, its, _LEVEL), *with_model], folder)
         links = [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries]
         run_tool(links, work)
         for file in work.iterdir():
-            if file.name not in (top, f"{top}.v"):
+            if file.is_dir():
+                shutil.rmtree(file)
+            elif file.name not in (top, f"{top}.v"):
                 file.unlink()
 
     content = [*files.values(), *command, *tools.flags, _LEVEL, *libraries, *tools.version]
@@ -221,7 +233,7 @@ def _compile(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for job in [pool.submit(compile_one, *one) for one in sources]:
             job.result()
-    return [str(Path(name).with_suffix(".o")) for name, _ in sources]
+    return [str((work / name).with_suffix(".o")) for name, _ in sources]
 
 
 def _header(tools: _Tools, level: str) -> Path:
@@ -239,6 +251,16 @@ def _header(tools: _Tools, level: str) -> Path:
     return built("header", [*options, state, *tools.version], build) / "header.pch"
 
 
+def _verilated(tools: _Tools, work: Path, prefix: str) -> list[tuple[Path, str]]:
+    """Return the folders with C++ and the prefix of each; Verilate the blocks before, if any."""
+    parts = json.loads((work / f"{prefix}.json").read_text()).get("submodules", ())
+    for one in parts:
+        Path(one["directory"]).mkdir(exist_ok=True)
+        names = ["--prefix", one["prefix"], "--top-module", one["top"], "-Mdir", one["directory"]]
+        run_tool([tools.verilator, "-f", one["verilator_args"], *names, *one["sources"]], work)
+    return [(Path(one["directory"]), one["prefix"]) for one in parts] or [(work, prefix)]
+
+
 def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str, str]]:
     """Return the model's files, merged into few, with an optimization level for each.
 
@@ -248,6 +270,8 @@ def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str
     sources = json.loads((work / f"{prefix}.json").read_text())["sources"]
     slow = [name for kind in ("classes_slow", "support_slow") for name in sources.get(kind, ())]
     fast = [name for kind in ("classes_fast", "support_fast") for name in sources.get(kind, ())]
+    # Beside the runtime, which is compiled apart, stands the interface of a block.
+    fast += [name for name in sources["global"] if Path(name).parent == work]
     parts = [fast[k :: tools.files] for k in range(min(tools.files, len(fast)))]
     files = {f"model_{k}.cpp": (part, level) for k, part in enumerate(parts)}
     files["model_slow.cpp"] = (slow, "-O0")

@@ -39,6 +39,7 @@ class _Icarus(Simulator):
         waves: bool,
         probes: Sequence[str] = (),
         points: str | None = None,
+        blocks: Sequence[str] = (),
     ) -> Path:
         from cocotb_tools.runner import get_runner
 

@@ -32,6 +32,7 @@ class _Verilator(Simulator):
         waves: bool,
         probes: Sequence[str] = (),
         points: str | None = None,
+        blocks: Sequence[str] = (),
     ) -> Path:
         from cocotb_tools import config
 
@@ -48,6 +49,7 @@ class _Verilator(Simulator):
             vpi=True,
             waves=waves,
             points=points,
+            blocks=blocks,
         ).parent
 
     def wave_arguments(self, path: str) -> Sequence[str]:
@@ -61,7 +63,10 @@ def _visible(top: str, probes: Sequence[str]) -> str:
     4 ports would be 33 MB of C++ instead of 7, and take 101 s of processor time instead of 20.
     """
     lines = [f'public_flat_rw -module "{top}" -var "*"']
-    lines += [f'public_flat_rd -module "*" -var "{probe}"' for probe in probes]
+    parts = (probe.rpartition(".") for probe in probes)
+    lines += [
+        f'public_flat_rd -module "{module or "*"}" -var "{name}"' for module, _, name in parts
+    ]
     return "\n".join(["`verilator_config", *lines, ""])
 
 
