@@ -12,7 +12,7 @@ STAMP := .venv/.ready
 .PHONY: help demo check test test-fast bench-tests search bench attack fuzz netlist-mutants source-mutants formal deadlocks coverage fidelity docs site golden records lock setup clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(STAMP) ## make .venv and install what is needed
 $(STAMP): pyproject.toml requirements.lock scripts/setup.sh

@@ -82,7 +82,8 @@ def command(
 ) -> None:
     """Map SPEC to a cell library, and compute its power under workloads that are co-simulated.
 
-    Needs the extras fred-hw[synth] and fred-hw[sim], and Icarus Verilog.
+    Needs the extras fred-hw[synth] and fred-hw[sim], and Icarus Verilog; for a mesh, a
+    C++ compiler instead.
     """
     from gen.clock import CLOCK_NS
     from gen.level import LEVELS

@@ -67,7 +67,7 @@ class NetworkFigures(FileModel):
     memory_bits: Count
     other_share: Share
     latency_cycles: Count
-    all_reduce_w: Size | None
+    all_reduce_w: Size
     random_share: Share | None
     phase_share: Share | None
     not_measured: str = ""
@@ -80,9 +80,9 @@ class NetworkFigures(FileModel):
         return self.area_um2 / self.ports
 
     @property
-    def mw_per_port(self) -> float | None:
+    def mw_per_port(self) -> float:
         """Power per port in an all-reduce of all ports at the target clock [mW]."""
-        return None if self.all_reduce_w is None else 1e3 * self.all_reduce_w / self.ports
+        return 1e3 * self.all_reduce_w / self.ports
 
     @property
     def latency_ns(self) -> float:

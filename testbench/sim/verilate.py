@@ -271,7 +271,7 @@ def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str
     slow = [name for kind in ("classes_slow", "support_slow") for name in sources.get(kind, ())]
     fast = [name for kind in ("classes_fast", "support_fast") for name in sources.get(kind, ())]
     # Beside the runtime, which is compiled apart, stands the interface of a block.
-    fast += [name for name in sources["global"] if Path(name).parent == work]
+    fast += [name for name in sources.get("global", ()) if Path(name).parent == work]
     parts = [fast[k :: tools.files] for k in range(min(tools.files, len(fast)))]
     files = {f"model_{k}.cpp": (part, level) for k, part in enumerate(parts)}
     files["model_slow.cpp"] = (slow, "-O0")

@@ -17,15 +17,18 @@ def printed(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Printed:
-    """Return a function that runs a command of the test's ``PAGE`` and returns its JSON."""
+    """Return a function that runs a command of the test's ``PAGE`` and returns its JSON.
+
+    A command that the page does not show comes with one that it shows ``like`` it.
+    """
     shown = {
         one.command.partition("fred ")[2].partition(" -o ")[0]
         for one in commands(request.module.PAGE)
     }
     monkeypatch.chdir(ROOT)
 
-    def run(command: str) -> object:
-        assert command.partition(" -o ")[0] in shown
+    def run(command: str, like: str = "") -> object:
+        assert (like or command).partition(" -o ")[0] in shown
         status, out, err = Fred(monkeypatch, capfd)(*shlex.split(command), "--json")
         assert status == 0, err  # what takes long prints its progress there
         return json.loads(out)

@@ -5,7 +5,7 @@ from typing import Any
 
 __all__ = ["Printed", "like"]
 
-Printed = Callable[[str], Any]
+Printed = Callable[..., Any]
 """Runs a command behind `fred`, and returns its JSON."""
 
 

@@ -51,12 +51,14 @@ def trace(last: Sequence[int] = THIRD) -> Trace:
 
 def test_ports_are_those_of_each_instance_without_clocks(tmp_path: Path) -> None:
     assert parts(tmp_path).ports == ["one.a", "one.o", "two.a", "two.o"]
+    assert parts(tmp_path).modules == {"chain": ["a", "o"]}
 
 
 def test_power_is_the_sum_over_instances_of_a_module(tmp_path: Path) -> None:
     """Check that each instance has its own activity."""
     whole = ReplayedParts(chain(), powered_libraries(tmp_path), {}, apart=False)
     assert whole.ports == ["a", "o"]
+    assert whole.modules == {}
     alone = [
         whole.power(Trace("one", {"a": a, "o": o}, 2, 8), 1.0)
         for a, o in ((FIRST, SECOND), (SECOND, THIRD))
