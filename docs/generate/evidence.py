@@ -185,14 +185,15 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     [summary] = said
     yield "## Mutants of sources"
     yield ""
-    yield f"{summary.result} A mutant with which a test does not end is killed, too."
+    yield f"{summary.result} A mutant that makes a test run into its time limit is killed, too."
     yield ""
     sample = f"SEED={found['seed']} MUTANTS={len(found['mutants'])}"
     yield f"{summary.run} `{summary.command} {sample}` repeats it."
     yield ""
     yield (
-        "`make test` tries up to eight mutants of a module of each area, and [fails]"
-        "(../../tests/mutation/test_sources.py) if one survives that is not judged equivalent."
+        "`make test` tries up to eight mutants of one fixed module of each area, and [fails]"
+        "(../../tests/mutation/test_sources.py) if one survives that is not judged equivalent. "
+        "These modules were chosen because their tests are quick and notice their mutants."
     )
     yield ""
     yield "| area | mutants | killed | judged equivalent | survived | score |"

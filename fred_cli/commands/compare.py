@@ -215,9 +215,9 @@ def _switches(csv_file: Path | None, as_json: bool) -> None:
     print(
         "  other: area besides adders, pipeline and multiplexers; mW: all-reduce of all ports at "
         f"{record.target_clock_ns:g} ns,\n  also of networks whose clock is longer; mesh: "
-        "NPUs form a ring, and their adders do not count;\n"
+        "NPUs form a ring, and their adders are in the area, not in the power;\n"
         f"  flow sets, phases: share of {record.flow_sets} random flow sets, and of phases of "
-        "strategies, that can be active\n  together; -: not measured"
+        "strategies, that can be active\n  together; -: does not exist"
     )
     reasons: dict[str, list[str]] = {}
     for row in rows:

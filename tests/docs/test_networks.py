@@ -68,7 +68,7 @@ def test_text_beside_the_table_has_the_figures_of_the_record() -> None:
             f"FRED_3 takes {100 * large.area_um2 / other.area_um2:.0f} % of the area and "
             f"{100 * large.mw_per_port / other.mw_per_port:.0f} % of the power."
         ),
-        f"The Benes network is {100 * (1 - benes.area_um2 / fred.area_um2):.0f} % smaller",
+        f"the Benes network is {100 * (1 - benes.area_um2 / fred.area_um2):.0f} % smaller",
         f"takes {benes.latency_cycles} cycles rather than {fred.latency_cycles}",
         f"routes {100 * benes.random_share:.1f} % of the random flow sets",
         f"registers of configuration and bypass take {100 * fred.other_share:.0f} % of FRED_3(8)",
