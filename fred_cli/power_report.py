@@ -63,9 +63,8 @@ def power_report(
     from synth.replayed_parts import ReplayedParts
     from testbench.cosimulation.activity import record_workloads
 
-    clock_ns = synthesis.target_ns
-    design = synthesis.mapped, synthesis.libraries
-    parts = ReplayedParts(*design, source.units, apart=isinstance(spec, MeshSpec))
+    clock_ns, mapped, cells = synthesis.target_ns, synthesis.mapped, synthesis.libraries
+    parts = ReplayedParts(mapped, cells, source.units, apart=isinstance(spec, MeshSpec))
     progress("co-simulating the workloads")
     options: dict[str, Any] = {"cycles": cycles, "seed": seed, "workloads": workloads}
     simulator, recordings = record_workloads(

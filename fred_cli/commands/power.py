@@ -82,8 +82,7 @@ def command(
 ) -> None:
     """Map SPEC to a cell library, and compute its power under workloads that are co-simulated.
 
-    Needs the extras fred-hw[synth] and fred-hw[sim], and Icarus Verilog; for a mesh, a
-    C++ compiler instead.
+    Needs fred-hw[synth], fred-hw[sim] and Icarus Verilog; for a mesh, a C++ compiler instead.
     """
     from gen.clock import CLOCK_NS
     from gen.level import LEVELS

@@ -89,7 +89,31 @@ def record_workloads(
     if level in ("switch", "mesh", "reducing_mesh"):
         endpoint_library(protocol_header(link.protocol))  # raises here, not in the simulation
     work.mkdir(parents=True, exist_ok=True)
-    environment = {
+    environment = _environment(spec, level, ports, work, cycles)
+    probes = [f"{module}.{port}" for module, its in modules.items() for port in its]
+    design = kept(generate, spec, level=level)
+    bench = f"testbench.benches.tb_activity_{BASELINES.get(level, level)}"
+    simulator = "verilator" if modules else "icarus"
+
+    def record(name: str) -> Recording:
+        options: Options = {"seed": seed, "simulator": simulator, "tests": [name]}
+        made = [bench], lambda _: design, link, work, environment, options
+        result = launch(*made, probes, [*modules])
+        if result.failures:
+            raise SimulatorError(f"workload {name}: {result.failures[0].message}")
+        found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
+        return Recording(name, tuple(found["window"]), found["counts"], found["values"])
+
+    # Each runs in a simulation of its own, so that nothing is left over.
+    recordings = [record(name) for name in workloads or WORKLOADS]
+    return f"{simulator} {find_simulator(simulator)[0]}", recordings
+
+
+def _environment(
+    spec: SwitchSpec | MeshSpec, level: str, ports: Sequence[str], work: Path, cycles: int
+) -> dict[str, object]:
+    """Return the variables that the benches read."""
+    return {
         "FRED_CYCLES": cycles,
         "FRED_LEVEL": level,
         "FRED_PORTS": json.dumps(list(ports)),
@@ -97,19 +121,3 @@ def record_workloads(
         "FRED_MESH": spec.model_dump_json(),
         "FRED_PACKETS": 1,
     }
-    design = kept(generate, spec, level=level)
-    bench = f"testbench.benches.tb_activity_{BASELINES.get(level, level)}"
-    simulator = "verilator" if modules else "icarus"
-    probes = [f"{module}.{port}" for module, its in modules.items() for port in its]
-    recordings = []
-    # Each runs in a simulation of its own, so that nothing is left over.
-    for name in workloads or WORKLOADS:
-        options: Options = {"seed": seed, "simulator": simulator, "tests": [name]}
-        made = [bench], lambda _: design, link, work, environment, options
-        result = launch(*made, probes=probes, blocks=[*modules])
-        if result.failures:
-            raise SimulatorError(f"workload {name}: {result.failures[0].message}")
-        found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
-        window = found["window"][0], found["window"][1]
-        recordings.append(Recording(name, window, found["counts"], found["values"]))
-    return f"{simulator} {find_simulator(simulator)[0]}", recordings
