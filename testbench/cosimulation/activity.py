@@ -101,12 +101,12 @@ def record_workloads(
         result = launch(*made, probes, [*modules])
         if result.failures:
             raise SimulatorError(f"workload {name}: {result.failures[0].message}")
-        found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
-        return Recording(name, tuple(found["window"]), found["counts"], found["values"])
+        its = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
+        return Recording(name, tuple(its["window"]), its["counts"], its["values"])
 
     # Each runs in a simulation of its own, so that nothing is left over.
-    recordings = [record(name) for name in workloads or WORKLOADS]
-    return f"{simulator} {find_simulator(simulator)[0]}", recordings
+    found = [record(name) for name in workloads or WORKLOADS]
+    return f"{simulator} {find_simulator(simulator)[0]}", found
 
 
 def _environment(

@@ -76,13 +76,10 @@ def launch(
         Specification to simulate.
     work : Path
         Folder for logs, JUnit results and waves.
-    environment : mapping
-        Further variables for the benches.
-    options : Options
-        How to run.
+    environment, options : mapping, Options
+        Further variables for the benches, and how to run.
     probes, blocks : sequence of str, sequence of str
-        Internal signals that the benches examine, and modules with many instances; see
-        ``BenchRun``.
+        Internal signals, and modules with many instances, as in ``BenchRun``.
 
     Raises
     ------

@@ -85,8 +85,7 @@ def verilate(
     parts = compress(_PARTS, (vpi, waves, points is not None, bool(blocks)))
     objects = [_runtime(tools, unit) for unit in (*_RUNTIME, *parts)]
     command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top, *options]
-    command += ["--trace"] if waves else []
-    command += ["--hierarchical"] if blocks else []
+    command += [*(["--trace"] if waves else []), *(["--hierarchical"] if blocks else [])]
     control = control or "`verilator_config\n"
     control += "".join(f'hier_block -module "{block}"\n' for block in blocks)
     files = {f"{top}.v": verilog, "control.vlt": control}
@@ -98,17 +97,10 @@ def verilate(
             (work / name).write_text(text)
         run_tool([*command, *files], work)
         harness = [(name, _LEVEL) for name in sources if name.endswith(".cpp")]
-        mine: list[str] = []
-        for folder, its in _verilated(tools, work, prefix):
-            with_model = harness if its == prefix else []
-            mine += _compile(tools, [*_model(tools, folder, its, _LEVEL), *with_model], folder)
+        mine = _compiled(tools, work, prefix, harness)
         links = [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries]
         run_tool(links, work)
-        for file in work.iterdir():
-            if file.is_dir():
-                shutil.rmtree(file)
-            elif file.name not in (top, f"{top}.v"):
-                file.unlink()
+        _keep(work, (top, f"{top}.v"))
 
     content = [*files.values(), *command, *tools.flags, _LEVEL, *libraries, *tools.version]
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
@@ -249,6 +241,26 @@ def _header(tools: _Tools, level: str) -> Path:
 
     state = str(header.stat().st_mtime_ns)  # Clang compares it
     return built("header", [*options, state, *tools.version], build) / "header.pch"
+
+
+def _keep(work: Path, names: Sequence[str]) -> None:
+    """Remove all but some files of a folder."""
+    for file in work.iterdir():
+        if file.is_dir():
+            shutil.rmtree(file)
+        elif file.name not in names:
+            file.unlink()
+
+
+def _compiled(
+    tools: _Tools, work: Path, prefix: str, harness: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Compile a model, its blocks and its harness; return the object files."""
+    found: list[str] = []
+    for folder, its in _verilated(tools, work, prefix):
+        with_model = harness if its == prefix else []
+        found += _compile(tools, [*_model(tools, folder, its, _LEVEL), *with_model], folder)
+    return found
 
 
 def _verilated(tools: _Tools, work: Path, prefix: str) -> list[tuple[Path, str]]:
