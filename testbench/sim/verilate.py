@@ -65,16 +65,14 @@ def verilate(
         C++ files by name, headers included, that drive the class ``prefix``.
     prefix : str, optional
         Name of the model's class and header, "V" and ``top`` by default.
-    control : str
-        Text of a control file of Verilator.
-    options, libraries : sequence of str
-        More options of Verilator, and options of the linker.
+    control, options, libraries : str, sequence of str, sequence of str
+        Text of a control file, more options of Verilator, and options of the linker.
     vpi, waves : bool
-        Whether the program uses the VPI, and whether it writes waves.
+        Whether the program uses the VPI, whether it writes waves.
     points : str, optional
         SystemVerilog of cover points; if given, the program counts these and coverage of code.
     blocks : sequence of str
-        Modules that are Verilated once each, however many instances there are.
+        Modules that are Verilated once each.
 
     Raises
     ------
@@ -86,9 +84,8 @@ def verilate(
     objects = [_runtime(tools, unit) for unit in (*_RUNTIME, *parts)]
     command = [tools.verilator, *_CPP, "--prefix", prefix, "--top-module", top, *options]
     command += [*(["--trace"] if waves else []), *(["--hierarchical"] if blocks else [])]
-    control = control or "`verilator_config\n"
-    control += "".join(f'hier_block -module "{block}"\n' for block in blocks)
-    files = {f"{top}.v": verilog, "control.vlt": control}
+    lines = [control or "`verilator_config\n", *(f'hier_block -module "{x}"\n' for x in blocks)]
+    files = {f"{top}.v": verilog, "control.vlt": "".join(lines)}
     if points is not None:
         command, files["points.sv"] = [*command, *_COVERED], points
 
