@@ -97,12 +97,12 @@ def record_workloads(
 
     def record(name: str) -> Recording:
         options: Options = {"seed": seed, "simulator": simulator, "tests": [name]}
-        made = [bench], lambda _: design, link, work, environment, options
-        result = launch(*made, probes, [*modules])
+        result = launch(
+            [bench], lambda _: design, link, work, environment, options, probes, [*modules]
+        )
         if result.failures:
             raise SimulatorError(f"workload {name}: {result.failures[0].message}")
-        its = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
-        return Recording(name, tuple(its["window"]), its["counts"], its["values"])
+        return _recording(name, work)
 
     # Each runs in a simulation of its own, so that nothing is left over.
     found = [record(name) for name in workloads or WORKLOADS]
@@ -121,3 +121,10 @@ def _environment(
         "FRED_MESH": spec.model_dump_json(),
         "FRED_PACKETS": 1,
     }
+
+
+def _recording(name: str, work: Path) -> Recording:
+    """Return what a bench recorded under a workload."""
+    found = json.loads((work / f"{name}.json").read_text(encoding="utf-8"))
+    begin, end = found["window"]
+    return Recording(name, (begin, end), found["counts"], found["values"])
