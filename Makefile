@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench attack fuzz netlist-mutants source-mutants formal deadlocks coverage fidelity docs site golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench attack fuzz mutation netlist-mutants source-mutants formal deadlocks coverage fidelity docs site golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,6 +56,10 @@ attack: $(STAMP) ## attack the hardware with random legal work, and record it; S
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)
+
+# Both samples are drawn and recorded, whatever survives of the first one.
+mutation: $(STAMP) ## make netlist-mutants, then source-mutants
+	@missed=0; $(MAKE) netlist-mutants || missed=1; $(MAKE) source-mutants && exit $$missed
 
 netlist-mutants: $(STAMP) ## change netlists of units, see whether their properties fail, and record it; SEED= (2 minutes)
 	$(BIN)/python -m tests.mutation.netlists --seed $(or $(SEED),1) --record testbench/evidence/records/netlist-mutants.json
