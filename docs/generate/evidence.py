@@ -187,8 +187,7 @@ def _sources(found: dict[str, Any], said: Sequence[Summary]) -> Iterator[str]:
     yield ""
     yield f"{summary.result} A mutant that makes a test run into its time limit is killed, too."
     yield ""
-    sample = f"SEED={found['seed']} MUTANTS={len(found['mutants'])}"
-    yield f"{summary.run} `{summary.command} {sample}` repeats it."
+    yield f"{summary.run} `{summary.command}` repeats it."
     yield ""
     yield (
         "`make test` tries up to eight mutants of one fixed module of each area, and [fails]"

@@ -310,7 +310,8 @@ def _source_mutants(found: Mapping[str, Any]) -> list[Summary]:
         "Annotations, declarations of data classes and sizes of caches are not changed. A survivor "
         "may fail in a slow test or in a test of another folder."
     )
-    return [Summary("mutants of sources", "make source-mutants", result, _run(found), omits)]
+    command = f"make source-mutants SEED={found['seed']} MUTANTS={total.mutants}"
+    return [Summary("mutants of sources", command, result, _run(found), omits)]
 
 
 def _attacks(entries: Sequence[Mapping[str, Any]]) -> list[Summary]:
